@@ -173,6 +173,24 @@ def test_a_task_says_nothing_on_what_a_type_was_learned_from_unless_it_is_one_of
     assert alma.check("dev", "rolling update", "Paint the fence").is_clear
 
 
+def test_a_warning_is_the_rule_as_it_stands_now(alma: ALMA) -> None:
+    same = {"agent": "dev", "task_type": "deployment", "error_message": "quota exceeded"}
+    alma.learn_many(
+        {
+            **same,
+            "task": f"Deploy to the {chr(97 + number) * 4} place",
+            "strategy_used": "rolling update" if number % 2 else "canary release",
+            "outcome": number % 5 == 3,
+        }
+        for number in range(20)
+    )
+
+    (warning,) = alma.check("dev", "canary release").warnings
+
+    assert warning.anti_pattern == alma.get(warning.anti_pattern.id)
+    assert "quota exceeded; it failed 8 of 10 times" in warning.summary
+
+
 def test_what_fails_on_other_tasks_is_reported_beside_the_warnings(alma: ALMA) -> None:
     learn(alma, "dev", "failure", "rolling update", times=2)
 

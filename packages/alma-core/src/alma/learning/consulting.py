@@ -100,9 +100,8 @@ class Consulted:
 
     def with_trusted_success(self) -> NDArray[np.bool_]:
         """For each row, whether a near task counts a success of a strategy that is the same by more than an agent's own word."""
-        held, near = self.side.held, np.flatnonzero(self.is_near)
-        trusted = [held[cell].is_trusted_success for cell in self.cells[near].tolist()]
-        own = np.bincount(self.cell_rows[near], trusted, len(self.texts))
+        trusted = self.side.counts.rows[self.cells[self.is_near], 7]
+        own = np.bincount(self.cell_rows[self.is_near], trusted, len(self.texts))
         result: NDArray[np.bool_] = (self.same >= SAME_WAY) @ own > 0
         return result
 

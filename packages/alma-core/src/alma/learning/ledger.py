@@ -116,7 +116,7 @@ class Side:
     def __post_init__(self) -> None:
         self.tasks = TaskKernels(self.calibration, self.dimension)
         self.strategy_vectors = GrowingArray(self.dimension, dtype=np.float32)
-        self.counts = GrowingArray(7, dtype=np.float64)
+        self.counts = GrowingArray(8, dtype=np.float64)
         self.places = GrowingArray(3, dtype=np.intp)
         self.alike = AlikeStrategies(self.calibration.scale if self.calibration else None)
 
@@ -154,6 +154,11 @@ class Side:
     def task_of(self, entry: Entry) -> int:
         """The number of the task of a cell."""
         return int(self.places.rows[self.cells[entry.evidence.id], 0])
+
+    def totals(self, strategy_hash: str) -> tuple[float, float]:
+        """Returns the plain successes and trials of a strategy in these very words, on all tasks."""
+        counts = self.counts.rows[self.places.rows[:, 1] == self.strategies.get(strategy_hash, -1), :2].sum(axis=0)
+        return float(counts[0]), float(counts[1])
 
     def question_of(self, entry: Entry) -> Question:
         """The question of the task of a cell."""
@@ -405,8 +410,9 @@ def unpacked(vector: bytes | None, dimension: int) -> Vectors:
 
 
 def _counts(entry: Entry) -> tuple[float, ...]:
-    """Lifetime successes and trials, operative ones, the first vote, the same if it counts for a proof (NaN for an agent's own word), and when it
-    was last observed."""
+    """Lifetime successes and trials, operative ones, the first vote, the same if it counts for a proof (NaN for an agent's own word), when it was
+    last observed, and 1 if it counts a success by more than an agent's own word."""
     seen, vote = entry.evidence, nan if entry.first[1] is None else entry.first[1]
     tallies = (seen.lifetime.successes, seen.lifetime.trials, seen.operative.successes, seen.operative.trials)
-    return (*tallies, vote, vote if seen.is_trusted and seen.names_strategy else nan, seen.observed_at)
+    proof = vote if seen.is_trusted and seen.names_strategy else nan
+    return (*tallies, vote, proof, seen.observed_at, float(entry.is_trusted_success))

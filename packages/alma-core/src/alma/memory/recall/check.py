@@ -1,6 +1,6 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from alma.learning.rules import counted
 from alma.learning.scale import OWN
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
+from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
@@ -54,21 +55,34 @@ def check(
     user = args.optional_name(user_id, "user_id")
     matching = _matching(room, reader, user, text)
     relevant = _relevant(room, reader, user, matching.keys(), *asked)
-    elsewhere = {row for row, why in relevant.hidden.items() if why in ELSEWHERE and asked != (None, None)}
-    anywhere = _judged(room, reader, user, elsewhere)
-    described = partial(_described, room, reader, matching)
-    warnings = described(relevant, matching.keys() - relevant.hidden.keys())
-    others = described(anywhere, elsewhere - anywhere.hidden.keys())
-    hint = None if warnings or others else hint_of_agent(room, reader, text, user)
-    return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=others, hint=hint)
+    warnings = _described(room, reader, matching, relevant, matching.keys() - relevant.hidden.keys())
+    elsewhere = _described(room, reader, matching, relevant, _failing_elsewhere(room, reader, user, relevant))
+    hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
+    return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=elsewhere, hint=hint)
+
+
+def _failing_elsewhere(room: Room, reader: str, user: str | None, relevant: RelevantRules) -> list[int]:
+    """The rows of what is hidden because it was learned on other tasks, and mostly fails on all tasks together."""
+    behind = room.project.learned.behind([row for row, why in relevant.hidden.items() if why in ELSEWHERE])
+    if not behind:
+        return []
+    with room.book(readable(room, agent=reader, user_id=user).learners) as book:
+        sides = {row: book.side(is_of_steps=stored.evidence.is_of_steps) for row, stored in behind.items()}
+        totals = {row: side.totals(behind[row].evidence.strategy_hash) for row, side in sides.items()}
+    return [row for row, (successes, trials) in totals.items() if 2 * successes < trials]
 
 
 def _described(
-    room: Room, reader: str, matching: dict[int, tuple[AntiPattern, float]], relevant: RelevantRules, rows: Iterable[int]
+    room: Room,
+    reader: str,
+    matching: Mapping[int, tuple[AntiPattern, float]],
+    relevant: RelevantRules,
+    rows: Collection[int],
 ) -> tuple[ActionWarning, ...]:
-    """Warnings of some of the patterns, the nearest first."""
+    """Warnings of some of the patterns, the nearest first: with what they say of the task at hand, else of tasks like that which they began on."""
     behind = room.project.learned.behind(list(rows))
-    patterns = {row: relevant.as_warning(row, matching[row][0]) for row in rows}
+    at_home = as_they_stand(room, {row: matching[row][0] for row in rows if row not in relevant.shown})
+    patterns = {row: relevant.as_warning(row, at_home.get(row, matching[row][0])) for row in rows}
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
         pattern, (_, cosine) = patterns[row], matching[row]
@@ -110,13 +124,6 @@ def _relevant(
         found = room.project.candidates(list(rows))
         partitions = room.project.partitions()
         rows = [one.memory for one in found if is_shared_rule(partitions[one.partition], reader)]
-    return _judged(room, reader, user, rows, task, task_type)
-
-
-def _judged(
-    room: Room, reader: str, user: str | None, rows: Collection[int], task: str | None = None, task_type: str | None = None
-) -> RelevantRules:
-    """Which of the learned patterns hold for a task, or for all tasks together."""
     about = partial(asking, room, reader=reader, task=task, task_type=task_type, user_id=user)
     return relevant_rules(room, dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value), about, least=WARNED, is_numbered=True)
 
