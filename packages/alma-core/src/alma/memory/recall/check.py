@@ -82,7 +82,8 @@ def _described(
     """Warnings of some of the patterns, the nearest first: with what they say of the task at hand, else of tasks like that which they began on."""
     behind = room.project.learned.behind(list(rows))
     at_home = as_they_stand(room, {row: matching[row][0] for row in rows if row not in relevant.shown})
-    patterns = {row: relevant.as_warning(row, at_home.get(row, matching[row][0])) for row in rows}
+    current = {row: at_home.get(row, matching[row][0]) for row in rows}
+    patterns = {row: relevant.as_warning(row, pattern) for row, pattern in current.items() if isinstance(pattern, AntiPattern)}
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
         pattern, (_, cosine) = patterns[row], matching[row]
