@@ -158,7 +158,7 @@ def promote(
     if file is not None and to is not None:
         raise ConfigurationError("name the file once, as FILE or as --to FILE")
     file = file or to or Path("AGENTS.md")
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         rules = promotable(alma, agent, of_all=all_agents)
         after = promoted(alma, before, rules, as_skill=file.name == SKILL)
@@ -175,7 +175,7 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
     from alma import ALMA
     from alma_agents.lifting import lift_of
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = lift_of(alma)
     if json:
         print_json(found)
