@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -282,3 +283,24 @@ def test_what_other_agents_learn_meanwhile_displaces_no_fix(project: Path) -> No
         alma.learn_many({"agent": "hr-bot", "task": "Answer", "outcome": "success"} for _ in range(MOST_FIXES))
         rebuild(alma, str(project / ".alma" / "agents"))
     assert "pip install flask" in drive(call(project, "second", "pytest -q", "t1", ERROR))
+
+
+def test_an_index_of_a_former_version_is_written_anew_and_fixes_are_shown_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(project / ".alma" / "agents")
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        alma.add_anti_pattern("claude-code", "The way of claude-code", "it fails")
+    run_session(project, "first")
+    learn_spools(folder)
+    fixes = index.load(folder)["fixes"]
+    with monkeypatch.context() as former:
+        former.setattr(index, "VERSION", 1)
+        index.save(folder, {"fixes": fixes, "briefing": "The way of hr-bot", "warnings": {}})
+
+    assert start_of(project, "claude-code", "s1") == ""
+    assert "pip install flask" in drive(call(project, "s1", "pytest -q", "t1", ERROR))
+    deadline = time.monotonic() + 120
+    while index.is_outdated(index.load(folder)) and time.monotonic() < deadline:  # the learner was started at the session's start
+        time.sleep(0.1)
+    assert "way of claude-code" in start_of(project, "claude-code", "s2")

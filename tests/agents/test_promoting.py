@@ -13,9 +13,14 @@ from alma_agents.attempts import Session
 from alma_agents.events import TOOL, Event
 from alma_agents.learning import learned, rebuild
 from alma_agents.lifting import lift_of
-from alma_agents.promoting import BEGIN, promoted
+from alma_agents.promoting import BEGIN, holding, promoted
 from alma_agents.warning import note_commands
 from alma_cli.app import app
+
+
+def in_block(alma: ALMA, text: str) -> str:
+    """The text with the rules of all agents that hold now."""
+    return promoted(alma, text, holding(alma))
 
 
 def test_a_rule_enters_the_block_and_leaves_it_with_the_rest_untouched(tmp_path: Path) -> None:
@@ -23,19 +28,19 @@ def test_a_rule_enters_the_block_and_leaves_it_with_the_rest_untouched(tmp_path:
         rule = alma.add_anti_pattern(
             agent="codex", pattern="sleep() in tests", why_bad="flaky --> <!--", better_alternative="wait for it"
         )
-        text = promoted(alma, "# Mine\n")
+        text = in_block(alma, "# Mine\n")
         assert text.startswith("# Mine\n\n" + BEGIN)
-        assert promoted(alma, text) == text
+        assert in_block(alma, text) == text
         alma.forget(memory_ids=[rule.id])
-        assert promoted(alma, text) == "# Mine\n"
+        assert in_block(alma, text) == "# Mine\n"
 
 
 def test_a_rule_stays_in_the_block_however_much_is_learned_after_it(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
         alma.add_anti_pattern(agent="codex", pattern="sleep() in tests", why_bad="flaky")
-        text = promoted(alma, "")
+        text = in_block(alma, "")
         alma.learn_many({"agent": "codex", "task": "Answer", "outcome": "success"} for _ in range(1_001))
-        assert "sleep() in tests" in promoted(alma, text)
+        assert "sleep() in tests" in in_block(alma, text)
 
 
 def test_a_rule_that_two_clones_have_formed_stands_once_in_the_block(tmp_path: Path) -> None:
@@ -48,7 +53,7 @@ def test_a_rule_that_two_clones_have_formed_stands_once_in_the_block(tmp_path: P
                 alma.learn("codex", f"Deploy {name} {number}", "success", "canary", task_type="deploy")
         right.export(tmp_path / "right.jsonl")
         left.import_from(tmp_path / "right.jsonl", on_conflict="merge")
-        text = promoted(left, "")
+        text = in_block(left, "")
         assert len(left.list_memories("heuristic")) == 2
     assert text.count("canary") == 1
     assert "6 of 6" in text
@@ -145,11 +150,11 @@ def test_a_learned_rule_has_its_counts_and_ends(tmp_path: Path) -> None:
                 verdict_source="tool",
                 task_id=f"t{number}",
             )
-        text = promoted(alma, "")
+        text = in_block(alma, "")
         now[0] = start + timedelta(days=30)
-        assert promoted(alma, text) == text
+        assert in_block(alma, text) == text
         now[0] = start + timedelta(days=91)
-        assert promoted(alma, text) == ""
+        assert in_block(alma, text) == ""
 
     assert "6 of 6" in text
     assert "(until 2026-04-01)" in text
@@ -174,3 +179,47 @@ def test_a_skill_is_written_and_removed(tmp_path: Path, monkeypatch: pytest.Monk
         alma.forget(memory_ids=[rule.id])
     assert runner.invoke(app, ["promote", target]).exit_code == 0
     assert not Path(target).exists()
+
+
+@pytest.fixture
+def two_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["init", "--embedder", "hash"]).exit_code == 0
+    with ALMA.from_config(".alma/config.yaml") as alma:
+        alma.add_anti_pattern(agent="codex", pattern="sleep() in tests", why_bad="flaky")
+        alma.add_anti_pattern(agent="support", pattern="Promise a refund", why_bad="not ours to give")
+
+
+@pytest.mark.usefixtures("two_agents")
+def test_of_several_agents_with_rules_one_has_to_be_named() -> None:
+    refused = CliRunner().invoke(app, ["promote", "AGENTS.md"])
+    assert refused.exit_code == 2
+    assert "codex (1), support (1)" in refused.stderr
+    assert not Path("AGENTS.md").exists()
+
+
+@pytest.mark.usefixtures("two_agents")
+@pytest.mark.parametrize(
+    ("options", "written", "whose"),
+    [
+        (["--agent", "codex"], {"sleep() in tests"}, "codex (1)"),
+        (["--all-agents"], {"sleep() in tests", "Promise a refund"}, "codex (1), support (1)"),
+    ],
+)
+def test_only_the_rules_that_were_asked_for_are_written_and_it_says_whose(
+    options: list[str], written: set[str], whose: str
+) -> None:
+    done = CliRunner().invoke(app, ["promote", *options])
+    assert done.exit_code == 0
+    assert f"AGENTS.md: has the rules of {whose}" in done.stdout
+    text = Path("AGENTS.md").read_text()
+    assert {rule for rule in ("sleep() in tests", "Promise a refund") if rule in text} == written
+
+
+@pytest.mark.usefixtures("two_agents")
+def test_an_agent_of_which_nothing_is_stored_takes_no_rules_away() -> None:
+    assert CliRunner().invoke(app, ["promote", "-a", "codex"]).exit_code == 0
+    before = Path("AGENTS.md").read_text()
+    assert CliRunner().invoke(app, ["promote", "-a", "codx"]).exit_code == 2
+    assert CliRunner().invoke(app, ["promote", "-a", "codex", "--all-agents"]).exit_code == 2
+    assert Path("AGENTS.md").read_text() == before

@@ -98,12 +98,14 @@ def test_a_link_is_not_followed(project, folder: Path) -> None:
     assert (folder / "real.html").read_bytes() == before
 
 
-def test_a_report_is_written_over_before_there_is_a_store(project, folder: Path) -> None:
+def test_a_report_is_left_alone_where_there_is_no_store(project, folder: Path) -> None:
     project("report", "-o", "page.html")
+    before = (folder / "page.html").read_bytes()
     shutil.rmtree(folder / ".alma")
     (folder / "shop.yaml").write_text("project_id: shop\nembedding_provider: hash\n", encoding="utf-8")
 
-    assert project("report", "-o", "page.html", "--config", "shop.yaml").out.startswith("Wrote ")
+    assert "there is no memory" in project("report", "-o", "page.html", "--config", "shop.yaml", code=3).err
+    assert (folder / "page.html").read_bytes() == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

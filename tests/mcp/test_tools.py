@@ -1,11 +1,13 @@
 """Every tool on a real store, called by the client of the protocol's library."""
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client import Client
 
-from alma import ALMA
+from alma import ALMA, DomainKnowledge, Draft, Passage
 from alma.types.kinds import VerdictSource
 from alma_mcp import NONE, Access, create_server
 from alma_mcp.tools import TOOLS
@@ -198,6 +200,32 @@ async def test_forgetting_by_policy_can_be_looked_at_first(alma: ALMA) -> None:
     memory_id = an_outcome(alma)
     looked = answer(await call(alma, "alma_forget", older_than_days=0, dry_run=True))
     assert (looked["memory_ids"], looked["undo_to"]) == ([memory_id], -1)
+    assert alma.get(memory_id)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"agent": "helena"}, {"agent": "helena", "dry_run": False}], ids=["nothing", "agent", "no dry run"]
+)
+async def test_forgetting_without_ids_and_limits_only_reports(tmp_path: Path, given: dict[str, Any]) -> None:
+    then, days = datetime(2026, 1, 1, tzinfo=UTC), [0]
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=lambda: then + timedelta(days=days[0])) as alma:
+        old = an_outcome(alma)
+        days[0] = 91
+        looked = answer(await call(alma, "alma_forget", **given))
+        assert (looked["memory_ids"], looked["dry_run"], looked["undo_to"]) == ([old], True, -1)
+        assert "older_than_days=90" in looked["hint"]
+        assert alma.list_memories("outcome")
+
+        assert answer(await call(alma, "alma_forget", **given | {"dry_run": False}, older_than_days=90))["memory_ids"] == [old]
+        assert not alma.list_memories("outcome")
+
+
+async def test_forgetting_by_one_limit_leaves_the_other_out(alma: ALMA) -> None:
+    memory_id = an_outcome(alma)
+    fact = DomainKnowledge(agent="helena", domain="shop", fact="It may close at five", confidence=0.1)
+    (doubtful,) = alma.add_many([Draft(memory=fact, passages=[Passage(text=fact.fact)])])
+    gone = answer(await call(alma, "alma_forget", agent="helena", below_confidence=0.3))
+    assert gone["memory_ids"] == [doubtful]
     assert alma.get(memory_id)
 
 

@@ -146,3 +146,10 @@ def test_hostile_strategies_tasks_types_and_reasons_are_text(alma: ALMA, attack:
 
     assert attack not in page
     assert "&lt;" in page
+
+
+def test_rules_that_are_not_counted_are_named(alma: ALMA) -> None:
+    for n in range(203):
+        known = {"agent": "victor", "task": f"Deploy {n}", "strategy_used": f"way {n}", "task_type": f"type {n}"}
+        alma.learn_many([{**known, "outcome": "success"}] * 3)
+    assert "Not counted: 3 rules with older evidence." in html_report(alma.overview(verify=False))

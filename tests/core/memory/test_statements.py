@@ -243,3 +243,24 @@ def test_a_call_that_finds_nothing_to_count_leaves_no_project_behind(alma: ALMA)
     other = alma.for_project("another")
     assert other.record_usage(["nobody"], ["nobody"], agent="dev").unknown == ("nobody",)
     assert list(alma._store.storage.project_names()) == []
+
+
+def test_an_overview_runs_as_many_statements_however_many_rules_and_classes_there_are(shop: ALMA, trace: Trace) -> None:
+    def look() -> int:
+        shop.overview(verify=False)  # reads what is read once
+        return trace.count(lambda: shop.overview(verify=False))
+
+    few = look()
+    shop.learn_many(
+        {
+            "agent": "dev",
+            "task": f"{TASK} {kind}",
+            "outcome": "success",
+            "strategy_used": f"way {kind}",
+            "task_type": f"type {kind}",
+        }
+        for kind in range(30)
+        for _ in range(3)
+    )
+    assert len(shop.list_memories("heuristic")) >= 20
+    assert look() <= few + 1

@@ -118,3 +118,18 @@ def test_many_runs_make_larger_groups(alma: ALMA) -> None:
 
     assert len(groups) <= 30
     assert sum(group.trials for group in groups) == 601
+
+
+def test_the_largest_classes_of_all_agents_are_shown(alma: ALMA) -> None:
+    for number in range(12):
+        agent = f"agent-{number % 3}"
+        alma.learn_many(
+            {"agent": agent, "task": "Deploy", "outcome": "success", "strategy_used": "canary", "task_type": f"type {number}"}
+            for _ in range(number + 1)
+        )
+    view = learned(alma)
+
+    assert [(one.agent, one.task_type, one.trials) for one in view.classes] == [
+        (f"agent-{number % 3}", f"type {number}", number + 1) for number in reversed(range(4, 12))
+    ]
+    assert view.all_classes == 12

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
 from alma.errors import CorruptStoreError
+from alma.journal import content_hash
 from alma.storage.relational.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
@@ -680,3 +681,31 @@ def test_whatever_can_be_stored_survives_the_way(open_store: OpenStore, tmp_path
 
     assert other.content_hash() == alma.content_hash()
     assert held(other)["by_kind"] == held(alma)["by_kind"]
+
+
+def test_a_copy_has_the_same_content_hash_after_maintenance_in_an_open_episode_and_after_rules_were_purged(
+    open_store: OpenStore, clock: ManualClock
+) -> None:
+    alma, file = open_store("worn", forgetting={"outcome": {"max_age_days": 1}}), io.BytesIO()
+    for verdict, strategy in (("success", "blue-green"), ("failure", "by hand")):
+        for _ in range(4):
+            clock.advance(hours=1)
+            alma.learn("dev", "Deploy the shop", verdict, strategy)
+    alma.purge([rule.id for kind in ("heuristic", "anti_pattern") for rule in alma.list_memories(kind=kind)])
+    clock.advance(days=2)
+    assert alma.maintain().total
+    copy = open_store("copy")
+    with alma.episode(agent="dev", task="Fix the build") as episode:
+        alma.export(file)
+        file.seek(0)
+        copy.import_from(file)
+        assert copy.content_hash() == alma.content_hash()
+        episode.abandon()
+
+
+def test_a_rule_that_evidence_names_is_part_of_the_content_hash_while_it_is_there() -> None:
+    rows = [("memory", "r", {"kind": "heuristic"}), ("evidence", "e", {"heuristic": "r", "anti_pattern": None})]
+    without = [rows[0], ("evidence", "e", {"heuristic": None, "anti_pattern": None})]
+
+    assert content_hash(rows) != content_hash(without)
+    assert content_hash(rows[1:]) == content_hash(without[1:])

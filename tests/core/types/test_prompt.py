@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from alma.text import estimate_tokens
 from alma.types import AntiPattern, DomainKnowledge, Heuristic, MemorySlice, Outcome, UserPreference
-from alma.types.prompt import FENCE, FENCE_END, REQUEST
+from alma.types.prompt import FENCE, FENCE_END, REQUEST, without_notes
 from alma.types.sentences import age
 from alma.types.tags import cited_tags
 from memory_strategies import FORGERIES, NEWLINES, NOW, READERS, TURNS, forging_texts, heuristics, hostile_texts, slice_of, slices
@@ -307,3 +307,16 @@ def test_ages_are_told_in_words(past: timedelta, words: str) -> None:
 @given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
 def test_any_age_is_told(moment: datetime, now: datetime) -> None:
     assert re.fullmatch(r"just now|[1-9]\d* (hour|day|month|year)s? ago", age(moment, now))
+
+
+def test_notes_are_taken_out_of_a_text() -> None:
+    notes = f"{FENCE}\n[H1] Blue-green\n{FENCE_END}"
+    assert without_notes(f"Deploy \n\n{notes}\n{notes} the shop") == "Deploy the shop"
+    assert without_notes(f"Deploy {FENCE} the shop") == f"Deploy {FENCE} the shop"
+    assert without_notes(f"{FENCE_END} Deploy {notes}") == f"{FENCE_END} Deploy"
+    assert without_notes(notes) == notes
+
+
+def test_any_number_of_notes_is_taken_out() -> None:
+    text = f"Deploy {FENCE}{FENCE_END} " * 100_000
+    assert without_notes(text) == ("Deploy " * 100_000).strip()  # at quadratic cost this would not end

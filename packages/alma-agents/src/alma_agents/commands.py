@@ -142,23 +142,32 @@ def follow_import(alma: "ALMA", config: Path) -> None:
 def promote(
     file: Annotated[Path | None, typer.Argument(help="AGENTS.md (the default), CLAUDE.md or a SKILL.md.")] = None,
     to: Annotated[Path | None, typer.Option("--to", help="The same as FILE.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Whose rules. Not needed where the rules of one agent alone hold.")
+    ] = None,
+    all_agents: Annotated[bool, typer.Option("--all-agents", help="The rules of all agents of the project.")] = False,
     config: ConfigOption = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Write the rules of the project that hold as a marked block into a file of instructions. Those that no longer hold leave it."""
+    """Write the rules of an agent that hold as a marked block into a file of instructions. Those that no longer hold leave it."""
     from alma import ALMA
-    from alma_agents.promoting import SKILL, promoted
+    from alma_agents.promoting import SKILL, counts_by_agent, promotable, promoted
 
+    if agent is not None and all_agents:
+        raise ConfigurationError("give --agent or --all-agents, not both")
     if file is not None and to is not None:
         raise ConfigurationError("name the file once, as FILE or as --to FILE")
     file = file or to or Path("AGENTS.md")
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
-        after = promoted(alma, before, as_skill=file.name == SKILL)
+        rules = promotable(alma, agent, of_all=all_agents)
+        after = promoted(alma, before, rules, as_skill=file.name == SKILL)
     change = installing.Change("promote", file, before.encode() or None, after.encode() or None)
     _show(change)
     if not dry_run:
         change.write()
+    whose = ", ".join(f"{printable(name)} ({number})" for name, number in counts_by_agent(rules).items())
+    write_text(f"{file}: {'would have' if dry_run else 'has'} {f'the rules of {whose}' if whose else 'no rules'}\n")
 
 
 def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
@@ -166,7 +175,7 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
     from alma import ALMA
     from alma_agents.lifting import lift_of
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = lift_of(alma)
     if json:
         print_json(found)

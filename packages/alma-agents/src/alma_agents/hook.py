@@ -173,7 +173,10 @@ def _has_changed(records: list[dict[str, Any]]) -> bool:
 
 
 def _briefing(folder: str, event: Event) -> str:
-    content = index.load(folder, spool.project_of(folder, event.cwd))
+    project = spool.project_of(folder, event.cwd)
+    content = index.load(folder, project)
+    if index.is_outdated(content) and len(spool.of_session(folder, event.session)) <= 1:  # once a session
+        _start_learner(folder, project)
     warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     texts = [index.text_of(one) for one in proven[:_MOST_WARNINGS]]
@@ -199,12 +202,13 @@ def _is_old(folder: str) -> bool:
     return any(time.time() - os.stat(path).st_mtime > spool.STALE for path in spool.spools(folder))
 
 
-def _start_learner(folder: str) -> None:
+def _start_learner(folder: str, project: str = "") -> None:
+    """Starts the process that learns from what is over, and writes the index of a project anew if it is outdated."""
     import subprocess
 
     nothing = subprocess.DEVNULL
     subprocess.Popen(
-        [sys.executable, "-P", "-m", "alma_agents", "learn", folder],
+        [sys.executable, "-P", "-m", "alma_agents", "learn", folder, project],
         stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.path.dirname(folder),
     )  # fmt: skip
 
@@ -216,6 +220,6 @@ def _learn(words: Sequence[str]) -> None:
                 return  # before the store is imported: many sessions may end at once
         from alma_agents.learning import learn_spools
 
-        learn_spools(words[0])
+        learn_spools(*words[:2])
     except Exception:  # noqa: BLE001 - the spool stays, the next learner takes it
         sys.exit(0)

@@ -13,6 +13,9 @@ from alma_agents.spool import replaced, small_text
 
 NEAR_ENOUGH = 0.62
 _MARGIN = 0.06
+VERSION = 2
+"""Of the form of an index. The first had one briefing, with the rules of all agents, for all hosts: of it only fixes and warnings are read."""
+
 _MOST_BYTES = 480
 _LARGEST = 32 * 1024 * 1024
 """A larger index is none: a repository may bring a file of that name and any size."""
@@ -31,7 +34,12 @@ def load(folder: str, project: str = "") -> dict[str, Any]:
         value = json.loads(body) if hmac.compare_digest(seal, _seal(folder, project, body, may_make_key=False)) else {}
     except (OSError, ValueError, TypeError):
         return {}
-    return value if isinstance(value, dict) and value.get("version") == 1 else {}
+    return value if isinstance(value, dict) and value.get("version") in (1, VERSION) else {}
+
+
+def is_outdated(content: dict[str, Any]) -> bool:
+    """Returns True if a former version of this package wrote the index, so that it has to be written anew."""
+    return bool(content.get("version", VERSION) != VERSION)
 
 
 def _seal(folder: str, project: str, body: str, *, may_make_key: bool) -> str:
@@ -67,7 +75,7 @@ def _key(may_make: bool) -> bytes:
 def save(folder: str, content: dict[str, Any], project: str = "") -> None:
     """Replaces the index atomically."""
     with replaced(path_in(folder, project)) as file:
-        body = json.dumps({"version": 1, **content})
+        body = json.dumps({**content, "version": VERSION})
         file.write(f"{_seal(folder, project, body, may_make_key=True)}\n{body}")
 
 

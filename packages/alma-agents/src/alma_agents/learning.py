@@ -70,8 +70,10 @@ def _digest(strategy: str) -> str:
     return hashlib.sha256(strategy.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def learn_spools(folder: str) -> int:
+def learn_spools(folder: str, project: str = "") -> int:
     """Learns from all sessions that are over, and returns how many attempts they had. One learner works at a time.
+
+    The index of the project is written anew if a former version wrote it.
 
     A session that ends while the index is written finds a learner at work and starts none that stays, so this one looks again
     once others may work.
@@ -85,6 +87,7 @@ def learn_spools(folder: str) -> int:
             if not is_alone:
                 return count
             count += _learn_over(folder, tried)
+            _renew(folder, project)
         if not _untried(folder, tried):
             return count
 
@@ -117,6 +120,13 @@ def _learn_over(folder: str, tried: set[str]) -> int:
         for project in touched:
             rebuild(alma.for_project(project) if project else alma, folder, project)
     return count
+
+
+def _renew(folder: str, project: str) -> None:
+    config = Path(folder).parent / "config.yaml"
+    if index.is_outdated(index.load(folder, project)) and is_trusted(config):
+        with ALMA.from_config(config, create=False) as alma:
+            rebuild(alma.for_project(project) if project else alma, folder, project)
 
 
 def _untried(folder: str, tried: set[str]) -> list[str]:

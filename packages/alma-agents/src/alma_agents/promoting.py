@@ -1,11 +1,14 @@
 """Proven rules as a marked block for files that coding agents read as instructions, or as a skill of its own."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from alma import ALMA, AntiPattern, Heuristic, MemorySlice
-from alma.integration import open_records
-from alma_agents.rules import rules_of
+from alma.errors import ConfigurationError
+from alma.integration import checked_name, open_records
+from alma_agents.rules import Rule, rules_of
 
 BEGIN = "<!-- alma:begin, written by `alma promote`; edits in this block are lost -->"
 END = "<!-- alma:end -->"
@@ -27,14 +30,36 @@ metadata:
 """
 
 
-def promoted(alma: ALMA, text: str, *, as_skill: bool = False) -> str:
-    """Returns the text with a block of the rules that hold: stated, or learned three times, mostly right and confirmed in the last 90 days; none that
-    is flagged. Each has its counts and the day on which it ends. Without such rules, without a block; a skill is then empty.
+def holding(alma: ALMA, agent: str | None = None) -> list[Rule]:
+    """Returns the rules of an agent, or of all, that hold: stated, or learned three times, mostly right and confirmed in the last 90 days; none that
+    is flagged."""
+    now = open_records(alma, "agents.source").now()
+    return [rule for rule in rules_of(alma, agent, most=MOST_RULES) if _holds(alma, rule, now)]
+
+
+def promotable(alma: ALMA, agent: str | None, *, of_all: bool) -> list[Rule]:
+    """Returns the rules that hold: of an agent, of all, or of the only agent that has some. `ConfigurationError` if several have and none is named,
+    and for an agent of which nothing is stored."""
+    found = holding(alma, None if agent is None else checked_name(agent, "agent"))
+    if agent is None and not of_all and len(counts := counts_by_agent(found)) > 1:
+        owners = ", ".join(f"{name} ({number})" for name, number in counts.items())
+        raise ConfigurationError(f"several agents have rules that hold: {owners}; name one with --agent, or give --all-agents")
+    if agent is not None and not found and not alma.list_memories(agent=agent, limit=1):
+        raise ConfigurationError(f"nothing is stored of an agent {agent!r}; `alma stats` lists the agents")
+    return found
+
+
+def counts_by_agent(rules: Sequence[Rule]) -> dict[str, int]:
+    """Returns how many of the rules each agent has, by name."""
+    return dict(sorted(Counter(rule.agent for rule in rules).items()))
+
+
+def promoted(alma: ALMA, text: str, kept: Sequence[Rule], *, as_skill: bool = False) -> str:
+    """Returns the text with a block of these rules. Each has its counts and the day on which it ends. Without rules, without a block; a skill is
+    then empty.
 
     The text depends on the rules alone, not on their order or on the day.
     """
-    now = open_records(alma, "agents.source").now()
-    kept = [rule for rule in rules_of(alma, most=MOST_RULES) if _holds(alma, rule, now)]
     rest = _BLOCK.sub("\n", text).rstrip("\n") if BEGIN in text else text
     if as_skill and not rest.strip():
         rest = _HEAD

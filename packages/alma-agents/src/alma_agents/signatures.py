@@ -21,12 +21,14 @@ _CONCLUSION = re.compile(
 )
 """Lines that a program ends with whatever happened, and what it advises: they say nothing if another line does."""
 
-_MASKS = (
+_CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b"), "H"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.@~+-]*[/\\])+([\w.@+-]+)"), r"\1"),
-    (re.compile(r"\b\d+([.:]\d+)*\b"), "N"),
 )
+_NUMBER = re.compile(r"\b\d+([.:]\d+)*\b")
+_PATH = re.compile(r"[\w.@~+/\\-]+")
+_LAST_PART = re.compile(r"[\w.@+-]+")
+_IN_FOLDER = re.compile(r"[/\\](?=[\w.@+-])")
 _QUOTED = re.compile(r"['\"`‘’“”]([^'\"`‘’“”\s]{2,80})['\"`‘’“”]")
 _TAIL = re.compile(r":\s+(?:no such \w+:\s+)?([A-Za-z_][\w./@-]+)$")
 """The last word of a message that names what it is about: `no such table: orders`."""
@@ -38,7 +40,7 @@ _SUBJECTS = (
     re.compile(r"\bpackage:? [`'\"]?([A-Za-z_][\w-]+)"),
     re.compile(r"\b(?:the|setting) (\w{2,80}) (?:setting|option|variable|field)\b", re.IGNORECASE),
     re.compile(r"\b(?:module named|environment variable|because|provides package) ([\w.@+/-]{2,80})(?=[\s;:@]|$)", re.IGNORECASE),
-    re.compile(r"\b(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)\(\)"),
+    re.compile(r"\b([A-Za-z_]\w*)\(\)"),
 )
 """What names a thing without quotation marks."""
 
@@ -76,7 +78,8 @@ _SAME_EVENT, _LIKE_EVENT = 0.8, 0.65
 """Nearness, at least, of errors that name the same things and say the same of them, or nearly."""
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_CLASS = re.compile(r"\b(?:[a-z_]\w*\.)+(?=[A-Z]\w*[a-z])")
+_DOTTED = re.compile(r"\b\w++(?:\.\w++)++")
+_MODULE, _CLASS = re.compile(r"[a-z_]"), re.compile(r"[A-Z]\w*[a-z]")
 _BUILT_IN = frozenset(
     (
         "nonetype",
@@ -128,14 +131,46 @@ def error_of(output: str) -> str:
 
 def masked(text: str) -> str:
     """Returns a text with what changes between two runs replaced: colours, addresses, folders, numbers."""
-    for pattern, by in _MASKS:
+    for pattern, by in _CHANGING:
         text = pattern.sub(by, text)
-    return " ".join(text.split())
+    return " ".join(_NUMBER.sub("N", _without_folders(text)).split())
+
+
+def _without_folders(text: str) -> str:
+    """Returns a text with each path as its last part. Every character is looked at a fixed number of times, however long a path is."""
+    kept, end, has_letter = list[str](), 0, False
+    for path in _PATH.finditer(text):
+        between, whole = text[end : path.start()], path[0]
+        slash = max((found.start() for found in _IN_FOLDER.finditer(whole)), default=None)
+        if slash is not None:
+            name = _LAST_PART.match(whole, slash + 1)
+            whole, rest = whole[slash + 1 :], whole[name.end() if name else 0 :]
+            if between == ":" and has_letter and text[end - 1].isascii() and text[end - 1].isalpha():  # the letter of a drive
+                between, kept[-1] = "", kept[-1][:-1]
+        kept += (between, whole)
+        end, has_letter = path.end(), slash is None or bool(rest)
+    return "".join(kept) + text[end:]
+
+
+def _without_modules(text: str) -> str:
+    """Returns a text with each class that a module is written before as its name alone: `sqlalchemy.exc.NoSuchTableError`."""
+    return _DOTTED.sub(lambda dotted: ".".join(_classes(dotted[0].split("."))), text)
+
+
+def _classes(parts: list[str]) -> list[str]:
+    kept, modules = list[str](), list[str]()
+    for part in parts:
+        if _MODULE.match(part):
+            modules.append(part)
+            continue
+        kept += [part] if _CLASS.match(part) else [*modules, part]
+        modules.clear()
+    return kept + modules
 
 
 def words_of(text: str) -> dict[str, float]:
     """Returns the words of an error with their weights: quoted names and names of code weigh most."""
-    plain = _CLASS.sub("", masked(text))
+    plain = _without_modules(masked(text))
     bare = [found for pattern in _SUBJECTS for found in pattern.findall(plain)]
     named = {found.lower() for found in (*_QUOTED.findall(plain), *_TAIL.findall(plain), *bare)} - _BUILT_IN - _COMMON
     named = {found.strip(".-") for found in named}

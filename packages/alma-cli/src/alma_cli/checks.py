@@ -207,7 +207,7 @@ def check_database(config: Path, path: Path | str) -> str:
     """Checks that the database opens with the configured embedder, and verifies. `path` says what it is."""
     from alma import ALMA
 
-    with ALMA.from_config(config) as alma:
+    with ALMA.from_config(config, create=False) as alma:
         report = alma.verify()
         if not report.ok:
             raise CheckFailedError(f"{path}: {len(report.problems)} problems, the first: {report.problems[0]}")

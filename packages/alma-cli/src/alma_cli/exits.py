@@ -31,7 +31,7 @@ EXIT_CODES = """Exit codes:
   0  done
   1  a problem was found (verify, doctor, demo)
   2  wrong usage, configuration or value; nothing was stored
-  3  the store cannot be read or written, or is damaged
+  3  the store is not there, cannot be read or written, or is damaged
   4  refused: not allowed by scope, not there, or in conflict
   5  the embedding model failed
   6  a known failure matches the action (check)"""

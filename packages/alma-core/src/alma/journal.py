@@ -12,6 +12,8 @@ from typing import Any
 
 from alma.types.changes import Change as Change
 from alma.types.changes import RowValues
+from alma.types.episodes import LEASE
+from alma.types.maintenance import MAINTENANCE
 
 GENESIS = bytes(32)
 """Stands for the hash of a predecessor in the first record of a project."""
@@ -141,12 +143,35 @@ def _without_unchanged(change: Change) -> Change | None:
     return Change(change.table, change.key, {n: before.get(n) for n in columns}, {n: after.get(n) for n in columns})
 
 
-def content_hash(rows: Iterable[tuple[str, str, RowValues]]) -> str:
-    """Returns a hash of a project's content as 64 hexadecimal digits: SHA-256 over the SHA-256 of each row, table and key included, in
-    ascending order.
+LocatedRow = tuple[str, str, RowValues]
+"""A row with its table and key."""
 
-    Vectors and row numbers are not part of it, nor is the order in which rows were made.
+_OF_THIS_STORE = (f"{LEASE}/", f"{MAINTENANCE}/")
+_RULE_COLUMNS = ("heuristic", "anti_pattern")
+
+
+def content_hash(rows: Iterable[LocatedRow]) -> str:
+    """Returns a hash of a project's content as 64 hexadecimal digits. Rows of memories have to come before those of evidence.
+
+    What an export leaves out is not part of it: small records that concern this store alone (who holds which episode, when maintenance ran),
+    and in evidence the names of rules that are gone. Nor are vectors, row numbers and the order in which rows were made.
     """
+    return rows_hash(_content(rows))
+
+
+def _content(rows: Iterable[LocatedRow]) -> Iterator[LocatedRow]:
+    rules = set()
+    for table, key, row in rows:
+        if table == "memory" and row["kind"] in _RULE_COLUMNS:
+            rules.add(key)
+        if table == "evidence":
+            yield table, key, {name: None if name in _RULE_COLUMNS and row[name] not in rules else row[name] for name in row}
+        elif table != "record" or not key.startswith(_OF_THIS_STORE):
+            yield table, key, row
+
+
+def rows_hash(rows: Iterable[LocatedRow]) -> str:
+    """Returns a hash of rows as 64 hexadecimal digits: SHA-256 over the SHA-256 of each row, table and key included, in ascending order."""
     digests = sorted(hashlib.sha256(_canonical([table, key, row])).digest() for table, key, row in rows)
     return hashlib.sha256(b"".join(digests)).hexdigest()
 

@@ -100,7 +100,10 @@ class Settled(_Answer):
 
 
 class Forgotten(_Answer):
-    """Memories that were archived, or would be. `undo_to` is the journal record that `alma_undo` goes back to; -1 if nothing was done."""
+    """Memories that were archived, or would be. `undo_to` is the journal record that `alma_undo` goes back to; -1 if nothing was done.
+
+    `hint` says how to archive what a call without ids and limits only listed.
+    """
 
     total: int
     by_kind: dict[str, int]
@@ -108,6 +111,7 @@ class Forgotten(_Answer):
     unknown: list[str]
     dry_run: bool
     undo_to: int = -1
+    hint: str = ""
 
 
 class Counts(_Answer):

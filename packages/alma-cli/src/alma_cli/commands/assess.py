@@ -34,7 +34,7 @@ def assess(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = alma.assess(strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
     if json:
         print_json({"is_known": found.is_known, **found.model_dump(mode="json")})

@@ -28,7 +28,7 @@ def backup(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma, bar("Copying", is_hidden=json) as progress:
+    with ALMA.from_config(config_path(config), create=False) as alma, bar("Copying", is_hidden=json) as progress:
         report = alma.backup(file, force=force, progress=progress)
     if json:
         print_json(report.model_dump(mode="json"))

@@ -34,7 +34,7 @@ def check(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = alma.check(agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})

@@ -17,7 +17,7 @@ def compact(config: ConfigOption = None, json: JsonOption = False) -> None:
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.compact()
     if json:
         print_json(report.model_dump(mode="json"))

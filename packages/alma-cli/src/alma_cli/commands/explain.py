@@ -48,7 +48,7 @@ def explain(
     from alma import ALMA
     from alma.types.explanation import Reason
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         explained = alma.explain_retrieval(
             query,
             memory_id,

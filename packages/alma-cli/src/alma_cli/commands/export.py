@@ -37,7 +37,7 @@ def export(
         raise ConfigurationError("standard output holds the export already; leave --json out, or name a file")
     settings = config_path(config)
     target = sys.stdout.buffer if is_piped else checked_output(file, settings, may_replace=force)
-    with ALMA.from_config(settings) as alma, bar("Exporting", is_hidden=json) as progress:
+    with ALMA.from_config(settings, create=False) as alma, bar("Exporting", is_hidden=json) as progress:
         report = alma.export(target, agent=agent, user_id=user_id, vectors=vectors, progress=progress)
     if is_piped:
         sys.stdout.flush()

@@ -54,7 +54,7 @@ def forget(
         "memory_ids": memory_ids or None,
         "purge": purge,
     }
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.forget(agent, **given, dry_run=True)
         if not json:
             _show(report)
@@ -77,7 +77,7 @@ def _forget_user(user_id: str, has_others: bool, *, dry_run: bool, yes: bool, co
 
     if has_others:
         raise ConfigurationError("--user-id erases all of a user; leave the agent and the ids out")
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.forget_user(user_id, dry_run=True)
         if not json:
             _show(report)

@@ -25,7 +25,7 @@ def history(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         entries = alma.history(memory_id)
     if json:
         print_json({"memory_id": memory_id, "entries": [entry.model_dump(mode="json") for entry in entries]})

@@ -38,7 +38,7 @@ def list_(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         wanted = limit + 1 if 0 < limit < LARGEST else limit  # one more shows whether there are more
         found = alma.list_memories(kind, agent, user_id, since=since, limit=wanted, newest_first=not oldest_first)
     has_more, found = len(found) > limit, found[:limit]

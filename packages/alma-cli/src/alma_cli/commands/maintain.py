@@ -29,7 +29,7 @@ def maintain(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.maintain(dry_run, due_only=due)
     if json:
         print_json({**report.model_dump(mode="json"), "total": report.total})

@@ -28,7 +28,7 @@ def quarantine(
 
     if action not in ("list", "release") or (action == "list" and memory_ids):
         raise ValidationError("alma quarantine takes `list`, or `release` and the ids of memories")
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         if action == "release":
             _tell_released(memory_ids or [], alma.release_quarantined(memory_ids or []), json=json)
             return

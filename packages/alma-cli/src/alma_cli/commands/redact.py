@@ -29,7 +29,7 @@ def redact(
 
     if not existing:
         raise ValidationError("alma redact needs --existing; new texts are redacted as they come")
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.redact_existing(dry_run=True)
         is_wanted = bool(report.rows or report.history) and not dry_run
         if not json:

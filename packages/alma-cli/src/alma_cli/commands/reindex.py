@@ -50,6 +50,7 @@ def reindex(
             encryption_key=configured_key(settings),
             storage=settings.storage,
             storage_options=settings.storage_options,
+            create=False,
         ) as alma,
         _bar(json) as progress,
     ):

@@ -40,7 +40,7 @@ def report(
     path = None if output == "-" else checked_output(output, settings, may_replace=force or _is_report(output))
     if path:
         path = checked_target(path.absolute(), load_settings(settings).storage_dir)
-    with ALMA.from_config(settings) as alma:
+    with ALMA.from_config(settings, create=False) as alma:
         view = alma.overview(top=top, recent=recent, verify=verify)
     page = html_report(view)
     if path:

@@ -56,7 +56,7 @@ def retrieve(
     from alma import ALMA
 
     shows_hint = not prompt
-    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if shows_hint else nullcontext():
+    with ALMA.from_config(config_path(config), create=False) as alma, _log_without_hints() if shows_hint else nullcontext():
         memories = alma.retrieve(
             task=task,
             agent=agent,

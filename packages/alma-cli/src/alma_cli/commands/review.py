@@ -40,7 +40,7 @@ def review(
     from alma import ALMA
 
     _check(episode, run, agent, verdict, reason)
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         if run is not None:
             _of_run(alma, run, verdict, reason, json=json)
         elif episode is not None:

@@ -25,7 +25,7 @@ def sessions(
     from alma import ALMA
     from alma.session import SessionManager
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = SessionManager(alma=alma).get_previous_sessions(agent, user_id=user_id, limit=limit)
     if json:
         print_json({"sessions": [one.model_dump(mode="json") for one in found]})

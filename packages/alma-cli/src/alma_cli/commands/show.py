@@ -26,7 +26,7 @@ def show(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         memory = alma.get(memory_id)
         provenance = alma.provenance(memory_id)
     if json:

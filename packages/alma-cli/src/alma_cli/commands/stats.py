@@ -22,7 +22,7 @@ def stats(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         held = alma.get_stats(agent)
     if json:
         print_json(held.model_dump(mode="json"))

@@ -32,7 +32,7 @@ def strategies(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         found = alma.strategies(task=task, agent=agent, task_type=task_type, user_id=user_id, include_steps=steps, limit=limit)
     if json:
         print_json(found.model_dump(mode="json"))

@@ -34,7 +34,7 @@ def undo(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.undo_preview(to, actor=actor)
         if not json:
             _show(report)

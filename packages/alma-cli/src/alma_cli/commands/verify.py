@@ -29,7 +29,7 @@ def verify(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.verify(rebuild=rebuild)
     if json:
         print_json({"ok": report.ok, **report.model_dump(mode="json")})

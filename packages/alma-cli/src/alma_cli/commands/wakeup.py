@@ -24,7 +24,7 @@ def wakeup(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         text = alma.wakeup(agent, user_id, max_tokens)
     if json:
         print_json({"wakeup": text})

@@ -27,7 +27,7 @@ def work(
     from alma import ALMA
     from alma.progress import ProgressTracker
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         tracker = ProgressTracker(alma=alma)
         following = tracker.get_next_item(strategy, agent=agent, user_id=user_id)
         found = tracker.items(agent=agent, user_id=user_id)

@@ -25,7 +25,7 @@ def workflow(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    with ALMA.from_config(config_path(config), create=False) as alma:
         newest = alma.resume(workflow_id, branch=branch, user_id=user_id)
         artifacts = alma.get_artifacts(workflow_id, user_id=user_id)
     if json:

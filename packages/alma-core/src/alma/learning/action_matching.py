@@ -13,6 +13,8 @@ from itertools import islice
 from alma.learning.calls import INSTRUCTIONS, Call, Calls, calls_in, is_generic, is_same_call, names_the_same
 from alma.learning.commands import Likeness, NamedCommands, likeness, named_in, words_in
 from alma.learning.paraphrases import Limits, Saying, is_contained, is_contrary, is_paraphrase, saying
+from alma.learning.reading import ARROW
+from alma.learning.sequences import Step, is_out_of_order, steps_in
 from alma.learning.shell import Commands, commands_in
 from alma.learning.statements import holds, keywords, statement
 from alma.learning.stems import stem
@@ -29,8 +31,6 @@ _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(INSTRUCTIONS))})\s*=\s*([\
 _AROUND = re.compile(r"\b(?:at|during|in|inside|on|within)\b", re.IGNORECASE)
 """What follows such a word in a pattern says where or when: "usleep in the retry loop" names no call of `retry`."""
 _SPACES = re.compile(r"(\s)\s+")
-_ARROW = re.compile(r"\s[-=]+>\s")
-"""Names of tools in the order in which they were called: `search -> open_page`, as learned strategies write `search → open_page`."""
 _WORD = re.compile(r"\w+")
 _DEEPEST = 3
 """A text that a text executes is read so deep."""
@@ -56,6 +56,7 @@ class Pattern:
     flags: frozenset[str]
     keywords: tuple[str, ...]
     excluded_keywords: tuple[str, ...]
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Action:
     normal: str
     whole: Saying
     parts: tuple[Part, ...]
+    steps: tuple[Step, ...]
 
     @property
     def is_code(self) -> bool:
@@ -102,6 +104,7 @@ def read_pattern(text: str) -> Pattern:
         frozenset(stem(part) for word in words_in(named) if word.startswith("--") for part in words_of(word.partition("=")[0])),
         keywords(named),
         keywords(rest),
+        steps_in(named),
     )
 
 
@@ -111,7 +114,7 @@ def read_action(text: str) -> Action:
     parts = tuple(islice(_parts(text, deep=0), MOST_PARTS))
     commands = parts[0].commands
     said = matched_text(commands.unquoted if commands.is_certain else text)
-    return Action(spelt(matched_text(text)), saying(said), parts)
+    return Action(spelt(matched_text(text)), saying(said), parts, steps_in(text))
 
 
 def words_of_code(action: Action) -> list[str]:
@@ -128,6 +131,8 @@ def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits
     """Returns True if an action does what a pattern names. Without limits the cosine says nothing: only code and the same words do."""
     if pattern.normal == action.normal:
         return True
+    if is_out_of_order(pattern.steps, action.steps):
+        return False
     verdicts = {_by_code(pattern, part, cosine, limits) for part in action.parts}
     if verdicts != {None}:
         return True in verdicts and not _has_excluded(pattern, action)
@@ -135,7 +140,7 @@ def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits
 
 
 def _in_order(text: str) -> str:
-    return _ARROW.sub(" → ", text)
+    return ARROW.sub(" → ", text)
 
 
 def _spellings(words: tuple[str, ...]) -> frozenset[str]:

@@ -13,6 +13,9 @@ _COMPOUNDS = {(stem(word[:end]), stem(word[end:])): word for word in COMPOUNDS f
 _COMPOUNDS |= {(stem(first), stem(second)): short for (first, second), short in ABBREVIATIONS.items()}
 _SECOND_PARTS = {second for _, second in _COMPOUNDS}
 _UNITS = {stem(name): unit for name, unit in UNITS.items()}
+ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
+"""Stands between steps, such as the names of tools in the order in which they were called: `search -> open_page`."""
+
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
     r"|\b(\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(\s?%|[a-z]{1,3}\b|\b)"  # a number, and its unit

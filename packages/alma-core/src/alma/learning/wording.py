@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from alma.learning.reading import COMMA, words_and_numbers
+from alma.learning.reading import ARROW, COMMA, words_and_numbers
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
@@ -68,14 +68,15 @@ class Wording:
 @lru_cache(maxsize=1_024)
 def wording(text: str) -> Wording:
     """Reads a text. The same for the same text, always."""
-    words, numbers = words_and_numbers(text)
+    plain = ARROW.sub(" then ", text)
+    words, numbers = words_and_numbers(plain)
     everything = frozenset(map(stem, words))
     opposed = frozenset().union(*map(opposites, everything))
     telling = _telling(words)
     earlier, later = _order(words)
     return Wording(
         normal=spelt(text),
-        signs=signs(text),
+        signs=signs(plain),
         all=everything,
         opposed=opposed,
         telling=telling,

@@ -79,7 +79,7 @@ class Admin:
 
     def content_hash(self) -> str:
         """Returns a hash of the project's content, archived memories included, as 64 hexadecimal digits: equal for equal content,
-        whatever its history."""
+        whatever its history: an export that is imported into an empty project has the same."""
         return past.content_hash(self._room)
 
     def forget(

@@ -73,6 +73,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         storage: str = SQLITE,
         storage_options: Mapping[str, object] | None = None,
         clock: Clock = utc_now,
+        create: bool = True,
     ) -> Self:
         """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
 
@@ -85,6 +86,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         `encryption_key` encrypts a new store and opens an encrypted one: 32 bytes, the path of a key file, or a function that returns a key.
         `storage` is the kind of store, or a URL such as `postgres://host/database`,
         with the settings of its block in a configuration; the folder then holds caches alone. See `docs/guides/backends.md`.
+        Without `create`, `StorageError` if the memory is not made yet or was deleted, and nothing is made.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -103,12 +105,16 @@ class ALMA(Additions, Attempts, HarnessMethods):
             encryption_key=encryption_key,
             storage=storage,
             options=storage_options,
+            create=create,
         )
         return cls(lifecycle.recovered(opening.first_room(store, name)))
 
     @classmethod
-    def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now) -> Self:
-        """Opens the memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong."""
+    def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now, create: bool = True) -> Self:
+        """Opens the memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong.
+
+        Without `create`, `StorageError` if the memory is not made yet or was deleted, and nothing is made.
+        """
         settings = load_settings(path)
         store = opening.open_store(
             settings.storage_dir,
@@ -127,6 +133,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
+            create=create,
         )
         return cls(lifecycle.recovered(opening.first_room(store, settings.project_id)))
 

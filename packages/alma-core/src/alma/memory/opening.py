@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError as PydanticError
@@ -19,7 +20,14 @@ from alma.config import (
     settings_block,
 )
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
-from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, MissingDependencyError, ValidationError
+from alma.errors import (
+    ConfigurationError,
+    CorruptStoreError,
+    EmbedderMismatchError,
+    MissingDependencyError,
+    StorageError,
+    ValidationError,
+)
 from alma.extensions import extension
 from alma.memory import arguments as args
 from alma.memory.admin.schedule import Schedule
@@ -60,8 +68,9 @@ def open_store(
     encryption_key: EncryptionKey | None = None,
     storage: str = SQLITE,
     options: Mapping[str, object] | None = None,
+    create: bool = True,
 ) -> OpenStore:
-    """The store in a folder, made if it is not there yet. A relative folder is relative to the current one.
+    """The store in a folder, made if it is not there yet and `create` says so. A relative folder is relative to the current one.
 
     `storage` is the name of a kind of store (see `alma.storage.factories`) or a URL, `options` its own block of the configuration.
     """
@@ -77,7 +86,8 @@ def open_store(
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
-    made = StoreRequest(str(place.folder), place.file, clock(), seconds, place.options, chosen.fingerprint, place.key)
+    fingerprint = chosen.fingerprint if create else partial(_refuse_to_make, place)
+    made = StoreRequest(str(place.folder), place.file, clock(), seconds, place.options, fingerprint, place.key)
     opened, texts = _opened(place.storage, made, chosen)
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
@@ -90,6 +100,12 @@ def open_store(
     if upkeep.every is not None:
         Schedule(store).start()
     return store
+
+
+def _refuse_to_make(place: "_Place") -> Fingerprint:
+    raise StorageError(
+        f"there is no memory in {place} yet, or no longer; `alma learn` and `alma add` make one, and a backup of it can be put in its place"
+    )
 
 
 def first_room(store: OpenStore, project: str) -> Room:

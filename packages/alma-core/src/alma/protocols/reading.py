@@ -128,8 +128,8 @@ class Journaled(Protocol):
     """Reads a project's rows and its journal, for history, export and forgetting."""
 
     def rows(self) -> Iterator[StoredRow]:
-        """Returns every logical row, archived ones included, one at a time, as a consistent view. Until it is exhausted, this thread cannot
-        write."""
+        """Returns every logical row, archived ones included, one at a time, memories first, as a consistent view. Until it is exhausted, this
+        thread cannot write."""
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """Returns the journal records after a `seq`, oldest first, as a consistent view. `memory_ids` selects those that changed one of these

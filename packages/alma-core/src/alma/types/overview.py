@@ -91,12 +91,14 @@ class RunsView(Value):
 
 class LearningView(Value):
     """Summary of learning: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back"
-    per day; and the results of the newest attempts, in groups of equal size but for the last. `older_outcomes` are not among these."""
+    per day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
+    those that are not among these."""
 
     classes: tuple[ClassView, ...] = ()
     all_classes: int = 0
     rules: tuple[DayCount, ...] = ()
     runs: tuple[RunsView, ...] = ()
+    older_rules: int = 0
     older_outcomes: int = 0
 
 

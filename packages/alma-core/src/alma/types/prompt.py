@@ -80,11 +80,11 @@ def fenced(lines: Iterable[str]) -> str:
 
 def without_notes(text: str) -> str:
     """Returns a text without the notes in it, such as those that another memory put beside a question; all of it if there is nothing else."""
-    rest = text
-    while FENCE in rest and FENCE_END in rest.partition(FENCE)[2]:
-        before, _, after = rest.partition(FENCE)
-        rest = f"{before.rstrip()}{after.partition(FENCE_END)[2]}"
-    return rest.strip() or text
+    kept, start = list[str](), 0
+    while (fence := text.find(FENCE, start)) >= 0 and (end := text.find(FENCE_END, fence + len(FENCE))) >= 0:
+        kept.append(text[start:fence].rstrip())
+        start = end + len(FENCE_END)
+    return f"{''.join(kept)}{text[start:]}".strip() or text
 
 
 def note(memory: Memory, now: datetime | None, prefix: str = "") -> str:

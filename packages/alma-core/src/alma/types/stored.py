@@ -180,9 +180,9 @@ class StoreRequest:
     """The arguments by which a store is opened.
 
     `folder` is absolute, and for files of this machine: a database file, or caches beside a database elsewhere. `options` is the block of the
-    configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model. A draft stands beside
-    the place of a store that is not there yet, until it is given that place; see `alma.protocols.Movable`. With an
-    `encryption_key` nothing readable may be stored.
+    configuration that bears the store's name. `fingerprint` is called only where a store is made, before anything of it is there: it may load a
+    model, and it raises where no store may be made. A draft stands beside the place of a store that is not there yet, until it is given that
+    place; see `alma.protocols.Movable`. With an `encryption_key` nothing readable may be stored.
     """
 
     folder: str

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 USER_PREFIX = "user:"
 """Begins the names of users among those of agents, where memories are counted."""
 
+OLDER_THAN_DAYS, BELOW_CONFIDENCE = 90, 0.3
+"""Usual limits of forgetting by policy."""
+
+_NOTHING_NAMED = (
+    "Nothing was archived, because neither memories nor limits were named. To archive what is listed, call again with "
+    f"older_than_days={OLDER_THAN_DAYS} and below_confidence={BELOW_CONFIDENCE}, or with the memory_ids."
+)
+
 DryRun = Annotated[bool, Field(description="Only report what would happen.")]
 
 
@@ -59,18 +67,24 @@ def forget(
     calls: Calls,
     agent: Agent = None,
     memory_ids: Annotated[list[str] | None, Field(description="Exactly these, instead of a policy.")] = None,
-    older_than_days: Annotated[float | None, Field(description="Outcomes older than this.")] = 90,
-    below_confidence: Annotated[float | None, Field(description="Rules and facts below this.")] = 0.3,
+    older_than_days: Annotated[float | None, Field(description="Outcomes older than this, such as 90.")] = None,
+    below_confidence: Annotated[float | None, Field(description="Rules and facts below this, such as 0.3.")] = None,
     user_id: UserId = None,
     dry_run: DryRun = False,
 ) -> Forgotten:
-    """Use to archive memories that are wrong, by id, or stale ones, by policy. Nothing finds them then; alma_undo brings them back."""
+    """Use to archive memories that are wrong, by id, or stale ones, by policy. Nothing finds them then; alma_undo brings them back.
+
+    Without ids and limits it only reports what the usual limits would archive.
+    """
     who = calls.access
     owner, user = who.as_any_agent(agent), who.as_user(user_id)
     if memory_ids is None:
         _refuse_for_one_user(who, "forget by policy")
         if user is not None:
             raise ValidationError("user_id goes with memory_ids: a policy reaches the memories of all users")
+        if older_than_days is None and below_confidence is None:
+            usual = calls.alma.forget(owner, OLDER_THAN_DAYS, BELOW_CONFIDENCE, dry_run=True)
+            return _forgotten(usual).model_copy(update={"hint": _NOTHING_NAMED})
         return _forgotten(calls.alma.forget(owner, older_than_days, below_confidence, dry_run=dry_run))
     if owner is None:
         raise ValidationError("agent is missing: memories are forgotten by id for the agent that they belong to")

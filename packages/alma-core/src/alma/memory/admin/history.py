@@ -28,11 +28,23 @@ _REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash",
 def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     """Returns the effect of every call on a memory, oldest first. `MemoryNotFoundError` if there never was one, or it was purged."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
-    touching = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_ids=[wanted])]
-    found = [_entry(entry, changes) for entry, changes in touching if changes]
+    found = histories(room, [wanted])
     if not found:
         fate = "; it was purged" if room.project.was_purged(wanted) else not_an_id(wanted)
         raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{fate}")
+    return found[wanted]
+
+
+def histories(room: Room, memory_ids: Sequence[str]) -> dict[str, list[HistoryEntry]]:
+    """Returns the histories of those of the memories that were ever there and were not purged, by id. Each journal record is read once."""
+    wanted, found = frozenset(memory_ids), dict[str, list[HistoryEntry]]()
+    for entry in room.project.entries(memory_ids=memory_ids):
+        touched: dict[str, list[Change]] = {}
+        for change in entry.changes:
+            if change.table in journal.OF_MEMORIES and (memory_id := entity(change.table, change.key)) in wanted:
+                touched.setdefault(memory_id, []).append(change)
+        for memory_id, changes in touched.items():
+            found.setdefault(memory_id, []).append(_entry(entry, changes))
     return found
 
 
@@ -219,10 +231,6 @@ def _checked_seq(room: Room, seq: object, name: str = "to") -> int:
     if not 0 <= seq <= head:
         raise ValidationError(f"{name} is {quoted(seq)}; the newest journal record is {head}, and 0 is before the first")
     return seq
-
-
-def _of_memory(entry: Entry, memory_id: str) -> list[Change]:
-    return [c for c in entry.changes if c.table in journal.OF_MEMORIES and entity(c.table, c.key) == memory_id]
 
 
 def _entry(entry: Entry, changes: Sequence[Change]) -> HistoryEntry:

@@ -2,9 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from alma.errors import MemoryNotFoundError
 from alma.evidence import Tally
 from alma.learning.consulting import consulted
 from alma.learning.experience import Question
@@ -12,7 +11,7 @@ from alma.learning.ledger import Entry, Side
 from alma.learning.pooling import NEAR
 from alma.learning.records import RecordMaker, ranged
 from alma.learning.standings import Standings
-from alma.memory.admin.history import history
+from alma.memory.admin.history import histories
 from alma.memory.recall.strategies import shown_rows
 from alma.memory.room import Room
 from alma.memory.scopes import needed_by
@@ -26,6 +25,8 @@ from alma.types.overview import ClassView, DayCount, LearningView, RunsView
 MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6
 MOST_RULES = 200
+"""Number of rules with the newest evidence whose changes are counted."""
+
 MOST_RUNS = 2_000
 """Number of newest outcomes that are considered as attempts."""
 
@@ -38,30 +39,50 @@ _EVENTS = {"made": "formed", "archived": "demoted", "brought back": "brought bac
 def taught(room: Room) -> LearningView:
     """Returns what was learned, of all agents."""
     agents = sorted({partition.agent for partition in room.project.partitions().values() if partition.agent is not None})
-    found = [_views(room, agent) for agent in agents]
-    views = sorted((view for some, _ in found for view in some), key=lambda view: (-view.trials, view.agent, view.task))
+    classes, number = _classes(room, agents)
+    rules, older_rules = _rules(room, agents)
     return LearningView(
-        classes=tuple(views[:MOST_SHOWN_CLASSES]),
-        all_classes=sum(count for _, count in found),
-        rules=_rules(room, agents),
+        classes=tuple(classes),
+        all_classes=number,
+        rules=rules,
+        older_rules=older_rules,
         runs=_runs(room),
-        older_outcomes=max(0, _outcomes(room) - MOST_RUNS),
+        older_outcomes=max(0, _outcomes(room).total() - MOST_RUNS),
     )
 
 
-def _views(room: Room, agent: str) -> tuple[list[ClassView], int]:
-    """Returns the task types of an agent, and its tasks without a type, that were tried most, and the number of both."""
-    with room.book((agent,)) as book:
-        side = book.side(is_of_steps=False)
-        sizes: dict[str, float] = {}
-        last: dict[str, Entry] = {}
-        for entry in side.held:
-            if entry.evidence.names_strategy:
-                place = type_of(entry.evidence.task_class) or bare_place(entry.evidence.task_class)
-                sizes[place] = sizes.get(place, 0.0) + entry.evidence.lifetime.trials
-                last[place] = entry
-        largest = sorted(sizes, key=lambda place: (-sizes[place], place))[:MOST_SHOWN_CLASSES]
-        return [_view(room, side, agent, last[place]) for place in largest], len(sizes)
+def _classes(room: Room, agents: Sequence[str]) -> tuple[list[ClassView], int]:
+    """Returns the task types of agents, and their tasks without a type, that were tried most, and the number of all.
+
+    A class is consulted while the evidence of its agent is at hand, and only if none of the agents before had as many that are larger.
+    """
+    held = _outcomes(room)
+    largest: list[tuple[float, str, str]] = []
+    views: dict[tuple[str, str], ClassView] = {}
+    number = 0
+    for agent in sorted(agents, key=lambda agent: (-held[agent], agent)):
+        with room.book((agent,)) as book:
+            side = book.side(is_of_steps=False)
+            sizes, last = _sizes(side)
+            number += len(sizes)
+            largest = sorted([*largest, *((-size, agent, place) for place, size in sizes.items())])[:MOST_SHOWN_CLASSES]
+            for _, owner, place in largest:
+                if owner == agent:
+                    views[owner, place] = _view(room, side, agent, last[place])
+    shown = [views[owner, place] for _, owner, place in largest]
+    return sorted(shown, key=lambda view: (-view.trials, view.agent, view.task)), number
+
+
+def _sizes(side: Side) -> tuple[dict[str, float], dict[str, Entry]]:
+    """Returns how often each task type, and each task without one, was tried, and one of its cells."""
+    sizes: dict[str, float] = {}
+    last: dict[str, Entry] = {}
+    for entry in side.held:
+        if entry.evidence.names_strategy:
+            place = type_of(entry.evidence.task_class) or bare_place(entry.evidence.task_class)
+            sizes[place] = sizes.get(place, 0.0) + entry.evidence.lifetime.trials
+            last[place] = entry
+    return sizes, last
 
 
 def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
@@ -83,25 +104,31 @@ def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
     )
 
 
-def _rules(room: Room, agents: Sequence[str]) -> tuple[DayCount, ...]:
+def _rules(room: Room, agents: Sequence[str]) -> tuple[tuple[DayCount, ...], int]:
+    """Returns how often the newest rules were formed, demoted and brought back per day, and the number of the other rules."""
     behind = [stored.evidence for agent in agents for stored in room.project.learned.with_rules(agent)]
-    newest = sorted(behind, key=lambda seen: (-seen.observed_at, seen.id))[:MOST_RULES]
-    ids = [rule for seen in newest for rule in (seen.heuristic, seen.anti_pattern) if rule]
-    counts = Counter((entry.at.date(), _EVENTS[entry.what]) for rule in ids for entry in _changes(room, rule))
-    return tuple(DayCount(day=day, name=name, count=count) for (day, name), count in sorted(counts.items()))
+    behind.sort(key=lambda seen: (-seen.observed_at, seen.id))
+    ids = [rule for seen in behind for rule in (seen.heuristic, seen.anti_pattern) if rule]
+    changes = histories(room, ids[:MOST_RULES])
+    counts = Counter(
+        (entry.at.date(), _EVENTS[entry.what]) for entries in changes.values() for entry in entries if _is_event(entry)
+    )
+    days = tuple(DayCount(day=day, name=name, count=count) for (day, name), count in sorted(counts.items()))
+    return days, max(0, len(ids) - MOST_RULES)
 
 
-def _changes(room: Room, rule: str) -> Iterator[HistoryEntry]:
-    """Yields when a rule was made, and when its evidence demoted or restored it; not what was forgotten or undone."""
-    try:
-        entries = history(room, rule)
-    except MemoryNotFoundError:  # it was purged
-        return
-    yield from (entry for entry in entries if entry.what == "made" or (entry.what in _EVENTS and "metadata" in entry.changed))
+def _is_event(entry: HistoryEntry) -> bool:
+    """True where a rule was made, or its evidence demoted or restored it; not where it was forgotten or undone."""
+    return entry.what == "made" or (entry.what in _EVENTS and "metadata" in entry.changed)
 
 
-def _outcomes(room: Room) -> int:
-    return sum(one.count for one in room.project.counts() if one.partition.kind == MemoryType.OUTCOME)
+def _outcomes(room: Room) -> Counter[str]:
+    """Returns the number of outcomes of each agent."""
+    held = Counter[str]()
+    for one in room.project.counts():
+        if one.partition.kind == MemoryType.OUTCOME and one.partition.agent is not None:
+            held[one.partition.agent] += one.count
+    return held
 
 
 def _runs(room: Room) -> tuple[RunsView, ...]:

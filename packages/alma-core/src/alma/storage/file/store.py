@@ -100,14 +100,18 @@ def open_files(request: StoreRequest) -> FileStorage:
     if request.is_draft:
         _check_free(layout)
         layout = Layout(layout.folder.with_name(f"{layout.folder.name}{DRAFT}"))
-    layout.begin()
-    values = layout.read_header() or _made(layout, request)
+    values = layout.read_header()
+    if values is None:
+        values = _made(layout, request)
+    else:
+        layout.begin()
     at = to_micros(request.at)
     return FileStorage(FileDatabase(layout, values, at=at, lock_timeout=request.lock_timeout, is_draft=request.is_draft))
 
 
 def _made(layout: Layout, request: StoreRequest) -> dict[str, str]:
     fingerprint = request.fingerprint()
+    layout.begin()
     with locked_file(layout.lock, seconds=request.lock_timeout or driver_errors.BUSY_SECONDS):
         values = layout.read_header()
         if values is None:

@@ -150,4 +150,4 @@ def _end(session: Session, row: int) -> tuple[int, str]:
 
 
 def _content(view: View) -> str:
-    return journal.content_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in read_rows(view))
+    return journal.rows_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in read_rows(view))

@@ -203,7 +203,7 @@ def _contents(connection: Connection, seal: Seal) -> Iterator[tuple[object, ...]
     """Returns what identifies the content of each project, read from its rows."""
     for row, name, *end in connection.execute(_PROJECTS).fetchall():
         rows = ((stored.table, stored.key, whole(stored)) for stored in read_rows(View(connection, row, seal)))
-        yield row, revealed_project(seal, name), *end, journal.content_hash(rows)
+        yield row, revealed_project(seal, name), *end, journal.rows_hash(rows)
 
 
 def _drop_snapshots(folder: Path, store_id: str) -> None:

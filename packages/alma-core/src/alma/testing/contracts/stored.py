@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alma.journal import State, content_hash, replay
+from alma.journal import State, replay, rows_hash
 from alma.protocols import CommonWords, Project, Store, TextScores
 from alma.retrieval import bm25
 from alma.testing.clocks import START
@@ -70,7 +70,7 @@ def add(
 
 def contents(project: Project) -> str:
     """Returns a hash of the project's content. A row that cannot be read changes it."""
-    return content_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in project.rows())
+    return rows_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in project.rows())
 
 
 def rows_of(project: Project) -> State:
