@@ -31,8 +31,11 @@ def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     touching = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_ids=[wanted])]
     found = [_entry(entry, changes) for entry, changes in touching if changes]
     if not found:
-        fate = "; it was purged" if room.project.was_purged(wanted) else not_an_id(wanted)
-        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{fate}")
+        if room.project.was_purged(wanted):
+            raise MemoryNotFoundError(
+                f"project {room.name!r} has no memory {quoted(wanted)} any more: it was purged, with its history"
+            )
+        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{not_an_id(wanted)}")
     return found
 
 
