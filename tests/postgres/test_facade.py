@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from alma import ALMA
@@ -27,6 +28,17 @@ def test_a_url_opens_it_as_well(server: PostgresServer, tmp_path: Path) -> None:
         assert alma.retrieve("Test the login form", "helena").total_items == 1
         assert alma.get_stats().database_bytes > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_a_newer_version_brings_up_to_date_while_it_is_open_is_neither_read_nor_written_any_more(
+    alma: ALMA, server: PostgresServer, tmp_path: Path
+) -> None:
+    alma.learn("helena", "Test the login form", "success")
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f'INSERT INTO "{schema_of(tmp_path)}".migration VALUES (%s, 1)', ("p999_from_the_future",))
+    for call in (lambda: alma.learn("helena", "Test the logout", "success"), lambda: alma.retrieve("Test the login", "helena")):
+        with pytest.raises(ConfigurationError, match=r"newer ALMA has brought .* up to date"):
+            call()
 
 
 def test_what_was_learned_can_be_undone_purged_and_compacted(alma: ALMA) -> None:

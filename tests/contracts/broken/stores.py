@@ -35,7 +35,13 @@ class _Broken(SQLStorage):
 
     def project(self, name: str) -> Any:
         return self.made(
-            self.database, FTS5Index(), name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal
+            self.database,
+            FTS5Index(),
+            name,
+            dimension=self.fingerprint.dimension,
+            embedder=self._embedder,
+            migrations=self._migrations,
+            seal=self.seal,
         )
 
 
@@ -75,7 +81,13 @@ class _Leaks(_Project):
         found: dict[str, bytes] = {}
         for name in names:
             other = SQLProject(
-                self._database, self._text, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal
+                self._database,
+                self._text,
+                name,
+                dimension=self._dimension,
+                embedder=self._embedder,
+                migrations=self._migrations,
+                seal=self._seal,
             )
             found.update(other.vectors(texts))
         return found
@@ -88,7 +100,15 @@ class LeaksVectorsOfAnotherProject(_Broken):
 class _FindsOthers(_Project):
     def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
         mine = super().text_lists(words, **given)
-        other = SQLProject(self._database, self._text, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+        other = SQLProject(
+            self._database,
+            self._text,
+            "lab",
+            dimension=self._dimension,
+            embedder=self._embedder,
+            migrations=self._migrations,
+            seal=self._seal,
+        )
         return mine if len(mine.places) else other.text_lists(words, **{**given, "partitions": list(other.partitions())})
 
 
@@ -453,7 +473,15 @@ class _ListsOthers(_Project):
         with self._database.reading() as connection:
             names = [name for (name,) in connection.execute("SELECT name FROM project")]
         others = [
-            SQLProject(self._database, self._text, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+            SQLProject(
+                self._database,
+                self._text,
+                name,
+                dimension=self._dimension,
+                embedder=self._embedder,
+                migrations=self._migrations,
+                seal=self._seal,
+            )
             for name in names
         ]
         return [row for other in others for row in other.listed(partitions, limit=limit, **given)][:limit]

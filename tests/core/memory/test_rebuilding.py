@@ -49,6 +49,7 @@ REPAIRED = {
     "the settings of the full text": ["UPDATE text_1_config SET v = 5"],
     "a table behind the full text": ["DROP TABLE text_1_idx"],
     "tables and indexes": ["DROP TABLE evidence", "DROP TABLE touched", "DROP INDEX passage_seq"],
+    "an index that is another": ["DROP INDEX memory_evidence", "CREATE INDEX memory_evidence ON memory (evidence)"],
     "row numbers": ["UPDATE passage SET row = 99 WHERE row = 5", "UPDATE sqlite_sequence SET seq = 3"],
     "the end of the journal": ["UPDATE project SET head_seq = 7"],
     "the number of a project": ["UPDATE project SET row = 9 WHERE row = 1"],

@@ -16,7 +16,7 @@ import pytest
 from alma import ALMA
 from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, StorageError
 from alma.storage.sqlite.database import Database
-from stores import Filled, execute, fill, new_storage, open_alma
+from stores import Filled, execute, fill, new_storage, open_alma, rows
 
 PAGE = 4096
 
@@ -146,6 +146,33 @@ def test_a_project_that_is_gone_from_an_open_file_is_an_error_of_alma(tmp_path: 
         for call in (lambda: alma.retrieve("Test the login form", "helena"), lambda: alma.undo(0)):
             with pytest.raises(CorruptStoreError, match="'shop' is no longer in"):
                 call()
+
+
+def test_a_store_that_a_newer_version_brings_up_to_date_while_it_is_open_is_neither_read_nor_written_any_more(
+    tmp_path: Path,
+) -> None:
+    with open_alma(tmp_path) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        execute(tmp_path / "alma.db", "INSERT INTO migration VALUES ('m999_from_the_future', 1)")
+        written = rows(tmp_path / "alma.db", "SELECT count(*) FROM journal")
+        for call in (
+            lambda: alma.learn("helena", "Test the login form", "failure"),
+            lambda: alma.retrieve("Test the login form", "helena"),
+            lambda: alma.for_project("another").learn("helena", "Test the login form", "success"),
+        ):
+            with pytest.raises(
+                ConfigurationError, match=r"newer ALMA has brought .*alma\.db up to date.*start it with that version"
+            ):
+                call()
+    assert rows(tmp_path / "alma.db", "SELECT count(*) FROM journal") == written
+
+
+def test_tables_that_a_newer_version_has_changed_are_not_called_damage_alone(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        execute(tmp_path / "alma.db", "ALTER TABLE project RENAME COLUMN head_seq TO newest")
+        with pytest.raises(CorruptStoreError, match=r"or a newer ALMA has changed its tables.*open it again"):
+            alma.retrieve("Test the login form", "helena")
 
 
 def test_a_folder_in_place_of_the_file_is_an_error_of_alma(tmp_path: Path) -> None:

@@ -217,6 +217,39 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path: Path, mo
     assert (rows(tmp_path / "alma.db", everything), rows(tmp_path / "alma.db", "SELECT * FROM migration")) == before
 
 
+def test_a_database_of_a_draft_with_other_tables_is_refused_and_left_alone(tmp_path: Path) -> None:
+    new_storage(tmp_path).close()
+    path = tmp_path / "alma.db"
+    execute(
+        path,
+        "DROP INDEX evidence_class",
+        "ALTER TABLE evidence RENAME COLUMN task TO vector",
+        "DELETE FROM migration WHERE name > 'm002'",
+    )
+    before = path.read_bytes()
+
+    with pytest.raises(StorageError, match=r"a draft of ALMA 0.1.*no evidence\.task.*nothing was changed.*add what that lists"):
+        SQLStorage(path, at=NOW)
+    assert path.read_bytes() == before
+
+
+def test_indexes_that_a_draft_had_otherwise_are_made_anew(tmp_path: Path) -> None:
+    filled = fill(tmp_path)
+    execute(
+        filled.path,
+        "DROP INDEX memory_evidence",
+        "DROP INDEX memory_partition",
+        "CREATE INDEX memory_evidence ON memory (project, evidence) WHERE evidence IS NOT NULL",
+        "CREATE INDEX memory_partition ON memory (partition)",
+        "CREATE INDEX of_a_person ON memory (agent)",
+        "DELETE FROM migration WHERE name LIKE 'm003%'",
+    )
+
+    with closing(SQLStorage(filled.path, at=NOW)) as storage:
+        assert storage.verify().ok
+    assert len(rows(filled.path, "SELECT sql FROM sqlite_master WHERE name = 'of_a_person'")) == 1
+
+
 def test_memories_that_wait_for_the_full_text_in_an_older_database_are_found_by_their_words(tmp_path: Path) -> None:
     filled = fill(tmp_path)
     memory = rows(filled.path, "SELECT memory, text FROM passage WHERE project = 2")[0]

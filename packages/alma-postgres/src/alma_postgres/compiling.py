@@ -10,7 +10,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given
+from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
 from alma.storage.relational.statements.text import text_metadata, text_statements
 from alma.storage.relational.tables import metadata
 from alma_postgres.tables import holder_metadata
@@ -98,7 +98,7 @@ def _own_statements() -> dict[str, ClauseElement]:
     of_project = select(func.max(newest)).where(PARTITION.c.project == PROJECT.c.row).scalar_subquery()
     return {
         "project_begin": select(
-            *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq), embedder(), of_project
+            *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq), embedder(), migrations(), of_project
         ).where(PROJECT.c.name == given("name")),
     }
 

@@ -1,5 +1,6 @@
 """Locates a project's files. No configured value may lead outside the project folder unnoticed."""
 
+import errno
 import os
 import unicodedata
 from pathlib import Path
@@ -47,6 +48,8 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
                 f"storage_dir {quoted(text, _LONGEST)} leads out of {root}; give an absolute path if that is meant"
             )
         path = path.resolve()
+        if path.is_symlink():  # it leads to itself, which `resolve` passes over since Python 3.13
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         _refuse_file_in_the_way(text, path)
     except (OSError, RuntimeError) as error:
         raise ConfigurationError(

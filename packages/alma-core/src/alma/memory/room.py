@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
@@ -174,7 +175,10 @@ class OpenStore:
     def _files(self, pattern: str) -> list[Path]:
         """Returns the files in the store's folder whose names match. `StorageError` if the folder cannot be read."""
         try:
-            return list(self.folder.glob(pattern))
+            # Not `glob`: since Python 3.12 it returns nothing for a folder that cannot be read.
+            return [path for path in self.folder.iterdir() if fnmatchcase(path.name, pattern)]
+        except FileNotFoundError:
+            return []
         except OSError as error:
             raise StorageError(f"{self.folder} cannot be read: {error.strerror or error}") from error
 

@@ -30,8 +30,11 @@ def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     found = histories(room, [wanted])
     if not found:
-        fate = "; it was purged" if room.project.was_purged(wanted) else not_an_id(wanted)
-        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{fate}")
+        if room.project.was_purged(wanted):
+            raise MemoryNotFoundError(
+                f"project {room.name!r} has no memory {quoted(wanted)} any more: it was purged, with its history"
+            )
+        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{not_an_id(wanted)}")
     return found[wanted]
 
 

@@ -135,10 +135,11 @@ def _header(line: bytes) -> ExportHeader:
         raise ValidationError("it is no export of ALMA: its first line is not JSON") from error
     if not isinstance(given, dict) or given.get("format") != FORMAT:
         raise ValidationError(f"it is no export of ALMA: its first line does not say {FORMAT!r}")
-    if given.get("version") != VERSION:
+    if (version := given.get("version")) != VERSION:
+        is_former = isinstance(version, int) and version < VERSION
         raise ValidationError(
-            f"it is written in version {quoted(given.get('version'))} of the format, and this ALMA reads version {VERSION}; "
-            "upgrade alma-core, or open the store that it came from with this one and export it again"
+            f"it is written in version {quoted(version)} of the format, and this ALMA reads version {VERSION}; "
+            + ("open the store that it came from with this ALMA, and export it again" if is_former else "upgrade alma-core")
         )
     try:
         return ExportHeader.model_validate_json(line)

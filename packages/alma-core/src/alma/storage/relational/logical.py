@@ -101,7 +101,7 @@ class View:
         """The number of the embedder that serves, to which a seal binds its vectors; `None` in an open store, which binds nothing."""
         if not self.seal.is_secret:
             return None
-        ((_, number),) = self.session.all("project_head", {"project": self.project})
+        ((_, number, _),) = self.session.all("project_head", {"project": self.project})
         return int(number)
 
     def keep_passages(self, memory_id: str) -> None:

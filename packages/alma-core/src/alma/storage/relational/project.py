@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import CorruptStoreError, EmbedderMismatchError
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
 from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
@@ -62,11 +62,14 @@ class _NothingWrittenError(Exception):
 class SQLProject(Lookups):
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
-    def __init__(self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, seal: Seal) -> None:
+    def __init__(
+        self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, migrations: int, seal: Seal
+    ) -> None:
+        """Takes the number of the embedder and that of migrations which the database had when it was opened."""
         super().__init__(name, self._reading, self._holding, {})
         self._database = database
         self._text = text
-        self._embedder = embedder
+        self._embedder, self._migrations = embedder, migrations
         self._vectors = VectorRows(name, seal, embedder, dimension)
         self._seal = seal
         self._row: int | None = None
@@ -388,7 +391,8 @@ class SQLProject(Lookups):
         if found is None:
             self._create(session)
             return self._begin(session, actor, operation, at)
-        row, seq, head, learned, embedder, newest_partition = found
+        row, seq, head, learned, embedder, migrations, newest_partition = found
+        self._check_migrations(migrations)
         self._check_embedder(embedder)
         known = self._all_partitions(session, row, newest=newest_partition)
         return Write(
@@ -411,7 +415,8 @@ class SQLProject(Lookups):
                 )
             self._row = now  # a rebuild gave it another
             return self._head(session, now)
-        head, embedder = found
+        head, embedder, migrations = found
+        self._check_migrations(migrations)
         self._check_embedder(embedder)
         return int(head)
 
@@ -420,6 +425,14 @@ class SQLProject(Lookups):
         if number != self._embedder:
             raise EmbedderMismatchError(
                 f"{self._database.name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
+            )
+
+    def _check_migrations(self, count: int) -> None:
+        """`ConfigurationError` if a newer ALMA has brought the database up to date since it was opened here: it expects other writes than ours."""
+        if count != self._migrations:
+            raise ConfigurationError(
+                f"a newer ALMA has brought {self._database.name} up to date since it was opened here: "
+                "end this process, and start it with that version"
             )
 
     def _located(self, session: Session) -> tuple[int | None, int]:

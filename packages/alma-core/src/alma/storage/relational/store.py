@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 from alma.errors import CorruptStoreError
 from alma.storage.relational.checks.findings import Area, Findings
@@ -30,7 +30,7 @@ class RelationalStore:
         self.text = text
         self.seal = seal or OpenSeal()
         self._sessions = database
-        self.id, self.fingerprint, self._embedder = self._identity()
+        self.id, self.fingerprint, self._embedder, self._migrations = self._identity()
 
     @staticmethod
     def begin(session: Session, fingerprint: Fingerprint) -> None:
@@ -41,8 +41,8 @@ class RelationalStore:
 
     def project(self, name: str) -> SQLProject:
         """One project of this store; made by its first write."""
-        given: dict[str, Any] = {"dimension": self.fingerprint.dimension, "embedder": self._embedder, "seal": self.seal}
-        return SQLProject(self._sessions, self.text, name, **given)
+        opened = {"dimension": self.fingerprint.dimension, "embedder": self._embedder, "migrations": self._migrations}
+        return SQLProject(self._sessions, self.text, name, **opened, seal=self.seal)
 
     def project_names(self) -> list[str]:
         """The projects that hold anything, by name."""
@@ -101,15 +101,16 @@ class RelationalStore:
     def renewed(self) -> Self:
         """The same open database, seen with the embedder that it has now. Closing either closes both."""
         other = copy(self)
-        other.id, other.fingerprint, other._embedder = other._identity()
+        other.id, other.fingerprint, other._embedder, _ = other._identity()
         return other
 
-    def _identity(self) -> tuple[str, Fingerprint, int]:
+    def _identity(self) -> tuple[str, Fingerprint, int, int]:
         with self._sessions.reading() as session:
             values = dict(session.all("store_values"))
+            ((migrations,),) = session.all("migrations_run")
         try:
             number = int(values["embedder_number"])
-            return str(uuid.UUID(values["id"])), Fingerprint.model_validate_json(values["embedder"]), number
+            return str(uuid.UUID(values["id"])), Fingerprint.model_validate_json(values["embedder"]), number, int(migrations)
         except (KeyError, ValueError) as error:
             raise CorruptStoreError(
                 f"{self._sessions.name} does not say which database it is and which embedder made it; restore it from a backup"

@@ -6,10 +6,11 @@
 STATEMENTS = {
     'store_values': 'SELECT store."key", store.value FROM store',
     'store_insert': 'INSERT INTO store ("key", value) VALUES (:key, :value)',
+    'migrations_run': 'SELECT (SELECT count(*) AS count_1 FROM migration) AS anon_1',
     'project_names': 'SELECT project.name FROM project ORDER BY project.name',
     'project_by_name': 'SELECT project."row" FROM project WHERE project.name = :name',
-    'project_begin': 'SELECT project."row", project.head_seq, project.head_hash, project.learned_seq, CAST((SELECT store.value FROM store WHERE store."key" = \'embedder_number\') AS INTEGER) AS anon_1, (SELECT max(partition."row") AS max_1 FROM partition) AS anon_2 FROM project WHERE project.name = :name',
-    'project_head': 'SELECT project.head_seq, CAST((SELECT store.value FROM store WHERE store."key" = \'embedder_number\') AS INTEGER) AS anon_1 FROM project WHERE project."row" = :project',
+    'project_begin': 'SELECT project."row", project.head_seq, project.head_hash, project.learned_seq, CAST((SELECT store.value FROM store WHERE store."key" = \'embedder_number\') AS INTEGER) AS anon_1, (SELECT count(*) AS count_1 FROM migration) AS anon_2, (SELECT max(partition."row") AS max_1 FROM partition) AS anon_3 FROM project WHERE project.name = :name',
+    'project_head': 'SELECT project.head_seq, CAST((SELECT store.value FROM store WHERE store."key" = \'embedder_number\') AS INTEGER) AS anon_1, (SELECT count(*) AS count_1 FROM migration) AS anon_2 FROM project WHERE project."row" = :project',
     'project_insert': 'INSERT INTO project (name, head_seq, head_hash, learned_seq) VALUES (:name, :head_seq, :head_hash, :learned_seq)',
     'project_advance': 'UPDATE project SET head_seq=:head_seq, head_hash=:head_hash, learned_seq=:learned_seq WHERE project."row" = :of_row',
     'partitions': 'SELECT partition."row", partition.is_user, partition.owner, partition.kind FROM partition WHERE partition.project = :project AND partition."row" > :after ORDER BY partition."row"',

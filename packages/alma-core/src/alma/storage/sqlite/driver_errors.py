@@ -11,7 +11,7 @@ from alma.errors import CorruptStoreError, StorageError
 BUSY_SECONDS = 30.0
 """How long a call waits for other processes, unless the store or the caller asks for another time."""
 
-_SIGNS_OF_DAMAGE = ("malformed", "not a database", "no such ", "Could not decode")
+_SIGNS_OF_DAMAGE = ("malformed", "not a database", "Could not decode")
 
 _SIGNS_OF_NO_ACCESS = ("unable to open", "readonly")
 
@@ -66,6 +66,11 @@ def _operational(error: sqlite3.OperationalError, path: Path, waited: float) -> 
     text = str(error)
     if "locked" in text or "busy" in text:
         return locked(path, waited)
+    if "no such " in text:
+        return CorruptStoreError(
+            f"{path} is damaged, or a newer ALMA has changed its tables since it was opened here ({text}); open it again, with that version "
+            "if there is one, or else restore it from a backup"
+        )
     if any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return CorruptStoreError(f"{path} is damaged ({text}); restore it from a backup")
     if any(sign in text for sign in _SIGNS_OF_NO_ACCESS):

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 
-from alma.errors import ConfigurationError
+from alma.errors import ConfigurationError, StorageError
 from alma.storage.relational.store_values import RELEARN, note_checksum
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.session import Connection
@@ -147,10 +148,54 @@ def missing_migrations(connection: Connection) -> list[Migration]:
 
 
 def migrate(connection: Connection, *, at: int) -> None:
-    """Runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
-    for migration in missing_migrations(connection):
+    """Runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970.
+
+    `StorageError` for a database whose tables are not those that its migrations make: only drafts of the first layout had others.
+    """
+    missing = missing_migrations(connection)
+    if applied := applied_migrations(connection):
+        _check_layout(connection, applied)
+    for migration in missing:
         migration(connection)
         connection.execute("INSERT INTO migration (name, applied_at) VALUES (?, ?)", (migration.__name__, at))
+
+
+_COLUMNS = """
+    SELECT made.name, info.name FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS info
+    WHERE made.type = 'table' AND made.sql NOT LIKE 'CREATE VIRTUAL%' AND made.name NOT LIKE 'text\\_%' ESCAPE '\\'"""
+_INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+
+
+def _check_layout(connection: Connection, applied: Collection[str]) -> None:
+    """Compares tables with those that the applied migrations make, and makes indexes anew that drafts of the first layout had otherwise."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
+        _run(model, [migration for migration in MIGRATIONS if migration.__name__ in applied])
+        missing = set(model.execute(_COLUMNS)) - set(connection.execute(_COLUMNS))
+        indexes = dict(model.execute(_INDEXES).fetchall())
+        _run(model, [migration for migration in MIGRATIONS if migration.__name__ not in applied])
+        later: dict[str, str | None] = {name: None for name, _ in model.execute(_INDEXES)}
+    if missing:
+        table, column = min(missing)
+        raise StorageError(
+            f"the database was made by a draft of ALMA 0.1 with other tables (it has no {table}.{column}), which this ALMA cannot read; "
+            "nothing was changed. Open it with the ALMA that made it, and add what that lists to a new store"
+        )
+    restore_indexes(connection, later | indexes)
+
+
+def _run(connection: Connection, chosen: Sequence[Migration]) -> None:
+    for migration in chosen:
+        migration(connection)
+
+
+def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) -> None:
+    """Makes indexes anew that are missing or defined otherwise, by name and statement, and drops those without a statement."""
+    found = dict(connection.execute(_INDEXES).fetchall())
+    for name, statement in expected.items():
+        if found.get(name) != statement:
+            connection.execute(f"DROP INDEX IF EXISTS {name}")
+            if statement:
+                connection.execute(statement)
 
 
 _FIRST_LAYOUT = """\

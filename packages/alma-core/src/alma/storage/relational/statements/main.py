@@ -44,6 +44,7 @@ from alma.storage.relational.statements.pieces import (
     ignoring,
     in_journal,
     inserting,
+    migrations,
     number,
     optional,
     place,
@@ -107,13 +108,14 @@ def main_statements() -> dict[str, ClauseElement]:
     return {
         "store_values": select(STORE.c.key, STORE.c.value),
         "store_insert": inserting(STORE),
+        "migrations_run": select(migrations()),
         "project_names": select(PROJECT.c.name).order_by(PROJECT.c.name),
         "project_by_name": select(PROJECT.c.row).where(PROJECT.c.name == given("name")),
         "project_begin": select(
             *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq),
-            *(embedder(), select(func.max(PARTITION.c.row)).scalar_subquery()),
+            *(embedder(), migrations(), select(func.max(PARTITION.c.row)).scalar_subquery()),
         ).where(PROJECT.c.name == given("name")),
-        "project_head": select(PROJECT.c.head_seq, embedder()).where(PROJECT.c.row == given("project")),
+        "project_head": select(PROJECT.c.head_seq, embedder(), migrations()).where(PROJECT.c.row == given("project")),
         "project_insert": inserting(PROJECT, "row"),
         "project_advance": updating(PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
         "partitions": select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind)

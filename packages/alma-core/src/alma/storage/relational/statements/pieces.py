@@ -35,9 +35,9 @@ from sqlalchemy.types import TypeEngine
 from alma.storage.relational import tables
 from alma.storage.relational.rows import PLACES
 
-STORE, PROJECT, PARTITION, MEMORY, PASSAGE, VECTOR, USAGE, RECORD, JOURNAL = (
+STORE, MIGRATION, PROJECT, PARTITION, MEMORY, PASSAGE, VECTOR, USAGE, RECORD, JOURNAL = (
     tables.metadata.tables[name]
-    for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
+    for name in ("store", "migration", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 )
 EVIDENCE, TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
 
@@ -119,6 +119,11 @@ def embedder() -> Any:
     """The number of the database's embedder, whose vectors serve."""
     value = select(STORE.c.value).where(STORE.c.key == literal_column("'embedder_number'")).scalar_subquery()
     return cast(value, Integer)
+
+
+def migrations() -> Any:
+    """The number of migrations that were run: more than a process saw when it opened, if a newer ALMA has opened the store since."""
+    return select(func.count()).select_from(MIGRATION).scalar_subquery()
 
 
 def values_given(name: str) -> Any:

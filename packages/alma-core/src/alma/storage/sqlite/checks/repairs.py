@@ -10,6 +10,7 @@ from alma.storage.relational.readback import record_from
 from alma.storage.relational.rows import PLACES
 from alma.storage.relational.seal import sealed_digest
 from alma.storage.sqlite.checks.file import GIVEN_OUT, LARGEST_ROW, NUMBERED_ONCE, definitions, last_number, ownerless
+from alma.storage.sqlite.migrations import restore_indexes
 from alma.storage.sqlite.session import Connection, connection_of
 
 _SLACK = 1_000
@@ -34,11 +35,16 @@ _HAS_JOURNAL = f"SELECT EXISTS (SELECT 1 FROM journal WHERE place / {PLACES} = ?
 
 
 def restore_definitions(connection: Connection, projects: Sequence[int]) -> None:
-    """Makes missing tables, empty, and indexes anew, and all indexes from their tables."""
+    """Makes missing tables anew, empty; indexes that are missing or defined otherwise; and all indexes from their tables."""
     known = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for _, name, table, statement in sorted(definitions(projects), key=lambda one: one[0] == "index"):
-        if name not in known and statement and not statement.startswith("CREATE VIRTUAL") and table not in _TRUTH:
-            connection.execute(statement)
+    indexes: dict[str, str | None] = {}
+    for kind, name, table, statement in definitions(projects):
+        if statement and not statement.startswith("CREATE VIRTUAL") and table not in _TRUTH:
+            if kind == "index":
+                indexes[name] = statement
+            elif name not in known:
+                connection.execute(statement)
+    restore_indexes(connection, indexes)
     with suppress(sqlite3.DatabaseError):  # rows that no index allows are found otherwise
         connection.execute("REINDEX")
 
