@@ -141,6 +141,7 @@ def test_a_folder_that_holds_a_store_is_not_used_again(project, folder: Path) ->
 def test_a_demo_that_could_not_start_can_be_started_again(alma) -> None:
     alma("demo", "--embedder", "openai", "--keep", "kept", code=2)
     alma("demo", "--embedder", "hash", "--keep", "kept")
+    assert alma("stats", "-c", "kept/.alma/config.yaml", "--json").json["total"] >= 80
 
 
 @pytest.mark.slow

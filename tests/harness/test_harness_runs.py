@@ -302,9 +302,11 @@ def test_a_context_names_the_project_whose_memory_is_used(alma: ALMA) -> None:
 def test_a_project_sees_nothing_of_another(alma: ALMA) -> None:
     taught(alma)
 
-    result = create_harness("coding", "helena", alma).run(Context(task="Deploy the auth service", project_id="blog"))
+    harness = create_harness("coding", "helena", alma)
+    own, other = (harness.run(Context(task="Deploy the auth service", project_id=project)) for project in (None, "blog"))
 
-    assert "blue-green" not in result.prompt
+    assert ("blue-green" in own.prompt, "blue-green" in other.prompt) == (True, False)
+    assert other.memories.total_items == 0
 
 
 def test_a_setting_of_ones_own_and_its_rules(alma: ALMA) -> None:

@@ -103,6 +103,8 @@ def test_a_secret_in_a_fact_is_replaced_and_read_back(alma: ALMA) -> None:
     model = SelfModel(alma, "helena", None)
     model.update(Update(nodes=[NewNode(type="Tool", name="git", facts={"token": key})]))
     assert key not in model.read().model_dump_json()
+    (node,) = model.read().nodes
+    assert node.facts["token"].value.startswith("[secret:github_token:")
 
 
 def test_a_graph_that_becomes_too_large_is_refused() -> None:
