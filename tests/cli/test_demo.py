@@ -117,9 +117,9 @@ def test_no_unseen_task_is_among_what_is_recalled(alma) -> None:
     found = alma("demo", "--embedder", "hash", "--json").json
     learned = {run.task for run in read_runs() if not is_unseen(run)}
 
-    assert all(
-        item["text"] in learned for shown in found["unseen_tasks"] for item in shown["recalled"] if item["kind"] == "outcome"
-    )
+    recalled = {item["text"] for shown in found["unseen_tasks"] for item in shown["recalled"] if item["kind"] == "outcome"}
+    assert recalled
+    assert recalled <= learned
 
 
 @pytest.mark.slow

@@ -183,7 +183,7 @@ def test_cancelling_is_no_failure_and_reaches_the_agent(alma: ALMA) -> None:
 
     asyncio.run(outer())
 
-    assert all(episode.outcome is None for episode in alma.recent_episodes())
+    assert [episode.outcome for episode in alma.recent_episodes()] == [None]
 
 
 def words(prompt: str) -> Iterator[str]:
@@ -229,7 +229,7 @@ def test_a_stream_left_early_ends_without_a_verdict(alma: ALMA) -> None:
         break
     stream.close()  # type: ignore[attr-defined]  # a generator
 
-    assert all(episode.outcome is None for episode in alma.recent_episodes())
+    assert [episode.outcome for episode in alma.recent_episodes()] == [None]
 
 
 def test_a_stream_that_breaks_is_a_failure(alma: ALMA) -> None:
