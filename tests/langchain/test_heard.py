@@ -69,7 +69,7 @@ def test_handlers_of_one_run_hear_nothing_of_the_next(alma: ALMA, is_async: bool
     invoke(agent, is_async=is_async, config={"callbacks": [mine]})
     told = mine.told
     invoke(agent, is_async=is_async)
-    assert mine.told == told
+    assert mine.told == told > 0
     assert runs(alma) == [("dev", "unverified")] * 2
 
 
