@@ -27,6 +27,12 @@ def taught(alma: ALMA) -> ALMA:
     return alma
 
 
+def test_a_task_may_be_a_chat_message(taught: ALMA) -> None:
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev"), ChatMessage(role="user", content=TASK))
+    assert [record.task for record in episodes(taught)] == [TASK]
+
+
 @pytest.mark.parametrize("learn", [True, False])
 def test_a_run_of_two_tool_calls_asks_the_block_four_times_and_alma_once(
     taught: ALMA, retrievals: list[tuple[str, str]], learn: bool, monkeypatch: pytest.MonkeyPatch

@@ -93,6 +93,11 @@ def test_a_pickled_block_is_detached(taught: ALMA) -> None:
         assert block.alma is taught
 
 
+def test_a_memory_whose_agent_is_a_function_is_not_pickled_and_the_error_says_why(taught: ALMA) -> None:
+    with pytest.raises(ConfigurationError, match="name the agent"):
+        pickle.dumps(ALMAMemoryBlock(taught, agent=lambda run: "dev"))
+
+
 def test_a_pickled_retriever_finds_its_store_by_the_learner_that_is_installed(taught: ALMA) -> None:
     retriever = ALMARetriever(taught, "dev", top_k=1, kinds=["heuristic"], evaluator=lambda run: True)
     written = pickle.dumps(retriever)
