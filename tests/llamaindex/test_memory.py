@@ -125,6 +125,15 @@ def test_a_tool_with_a_memory_of_its_own_is_told_what_that_one_knows_and_nothing
     assert [(episode.agent, len(episode.shown)) for episode in episodes(taught)] == [("dev", 2)]
 
 
+def test_a_run_is_not_recorded_in_another_project_into_which_a_tool_looks(taught: ALMA) -> None:
+    lab, told = taught.for_project("lab"), list[str]()
+    lab.add_heuristic("dev", TASK, "as in the lab")
+    tool = asking(ALMAMemory.from_defaults(lab, agent="dev"), told)
+    run(agent_of([[("consult", {})], "done"], tools=[tool]), ALMAMemory.from_defaults(taught, agent="dev"))
+    assert [("as in the lab" in text, LESSON in text) for text in told] == [(True, False)]
+    assert (len(episodes(taught)), episodes(lab)) == (1, [])
+
+
 def test_a_tool_that_looks_into_the_runs_own_memory_asks_nothing_anew(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
     told: list[str] = []
     memory = ALMAMemory.from_defaults(taught, agent="dev")
