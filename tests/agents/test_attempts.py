@@ -115,7 +115,7 @@ def test_the_same_command_with_a_place_added_is_a_repair(failing: str, passing: 
     ],
 )
 def test_the_same_command_that_does_less_or_something_else_is_none(failing: str, passing: str) -> None:
-    assert not any(one.passed for one in attempts([ran(failing, False), ran(passing, True)]))
+    assert [one.passed for one in attempts([ran(failing, False), ran(passing, True)])] == [False]
 
 
 def test_what_was_changed_and_where_it_then_worked_are_both_the_repair() -> None:

@@ -83,6 +83,7 @@ def test_without_a_user_nobody_has_preferences(alma: ALMA, tmp_path: Path) -> No
     report = ingest_conversations(exports.claude_ai(tmp_path / "c.json"), alma=alma)
 
     assert (report.user_preferences, report.conversations) == ([], 1)
+    assert alma.list_memories("user_preference") == []
 
 
 @pytest.mark.parametrize("written", [lambda folder: exports.slack(folder / "slack"), exports.slack_zip])
@@ -99,6 +100,7 @@ def test_a_torn_export_keeps_what_was_whole(alma: ALMA, tmp_path: Path) -> None:
     report = ingest_conversations(exports.chatgpt(tmp_path / "c.json", torn=True), alma=alma)
 
     assert (report.conversations, report.torn) == (1, 1)
+    assert len(alma.list_memories("conversation")) == 1
 
 
 def test_a_conversation_that_grew_replaces_what_was_stored(alma: ALMA, tmp_path: Path) -> None:

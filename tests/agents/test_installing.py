@@ -52,4 +52,5 @@ def test_a_file_with_comments_is_left_alone(tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_text("{ // mine\n}")
     with pytest.raises(ConfigurationError, match="comments"):
-        installing.installation("gemini", tmp_path, is_user=False)
+        install("gemini", tmp_path)
+    assert file.read_text() == "{ // mine\n}"

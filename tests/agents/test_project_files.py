@@ -98,10 +98,11 @@ def test_what_is_left_out_has_a_reason(alma: ALMA, project: Path) -> None:
 
 
 def test_read_again_it_adds_nothing(alma: ALMA, project: Path) -> None:
-    first = ingest_directory(project, "dev", alma=alma)
+    first, before = ingest_directory(project, "dev", alma=alma), facts(alma)
     again = ingest_directory(project, "dev", alma=alma)
 
     assert (again.saved, again.replaced, again.gone, again.known) == (0, 0, 0, first.saved)
+    assert facts(alma) == before
 
 
 def test_a_suspicious_text_that_a_file_no_longer_has_leaves_the_quarantine_for_good(alma: ALMA, tmp_path: Path) -> None:

@@ -42,8 +42,10 @@ def test_an_existing_file_is_replaced_with_force_only(project, memory: str) -> N
 
 @pytest.mark.parametrize("file", [str(DATABASE), ".alma/alma.db-wal", ".alma/config.yaml"])
 def test_the_store_itself_is_never_written_over(project, memory: str, file: str) -> None:
+    before = project("stats", "--json").json, Path(".alma/config.yaml").read_text()
     assert project("backup", file, "--force", code=2).err.startswith("alma: ")
     assert project("verify").code == 0
+    assert (project("stats", "--json").json, Path(".alma/config.yaml").read_text()) == before
 
 
 def test_a_folder_that_is_not_there_is_a_storage_error(project, memory: str) -> None:

@@ -70,9 +70,10 @@ def test_force_writes_a_new_configuration_and_keeps_the_memories(project) -> Non
 
 
 def test_force_with_another_embedder_than_the_database_has_changes_nothing(project) -> None:
-    before = CONFIG.read_text()
+    project("learn", "-a", "helena", "-t", "Deploy", "-o", "success", "-s", "blue-green")
+    before = CONFIG.read_text(), project("stats", "--json").json
     project("init", "--force", "--embedder", "minilm", code=2)
-    assert CONFIG.read_text() == before
+    assert (CONFIG.read_text(), project("stats", "--json").json) == before
 
 
 @pytest.mark.parametrize(

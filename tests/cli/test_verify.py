@@ -96,4 +96,11 @@ def test_a_rebuild_says_what_it_mended_and_what_it_could_not(project, ids: list[
 
 
 def test_a_rebuild_of_a_sound_store_changes_nothing(project, ids: list[str]) -> None:
+    before = rows()
     assert project("verify", "--rebuild").out == "no problem in 3 journal records and 3 memories\n"
+    assert rows() == before
+
+
+def rows() -> list[str]:
+    with closing(sqlite3.connect(DATABASE)) as connection:
+        return list(connection.iterdump())

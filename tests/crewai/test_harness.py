@@ -9,7 +9,7 @@ from alma import ALMA, ConfigurationError, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
 from alma.testing.contracts.integration import Played, Scene, Turn
 from alma_crewai import ALMACrewListener
-from alma_crewai.listening import OPEN
+from alma_crewai.recorders import OPEN
 from crew_scenes import agent_of, guarded
 from crews import ALMAMemory, ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 from framework_scenes import parted, play_agents

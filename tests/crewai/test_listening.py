@@ -22,7 +22,7 @@ from crewai.project import task as task_of_the_crew
 
 from alma import ALMA, StorageError
 from alma_crewai import ALMACrewListener, ALMAMemory, ALMARecallTool, ALMARememberTool, attach_alma
-from alma_crewai.listening import LOCK
+from alma_crewai.recorders import LOCK
 from crews import ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, use
 from stores import Driver
 

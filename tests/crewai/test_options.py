@@ -40,6 +40,12 @@ def test_tags_are_stripped_from_answers_and_still_count_as_use(known: ALMA) -> N
     assert [shown.used for shown in known.recent_episodes()[0].shown] == [True]
 
 
+def test_that_tags_stay_in_what_an_agent_alone_returns_is_said_once(known: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    alone = agent(ScriptedLLM("It is live, see [H1]."), memory=ALMAMemory(known, strip_tags=True))
+    assert [alone.kickoff(DEPLOY).raw for _ in range(2)] == ["It is live, see [H1]."] * 2
+    assert caplog.text.count("strip_tags: tags stay in what agent.kickoff() returns") == 1
+
+
 def test_notes_are_in_no_record_of_crewai(known: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
     done, llm = run(memory, "It is live.")
     assert "roll out blue-green" in llm.prompt()

@@ -243,6 +243,17 @@ def test_a_call_that_a_hook_of_the_user_blocks_is_judged_by_nobody(alma: ALMA, m
     assert [(step.tool, step.ok) for step in only_episode(alma).steps] == [("good_tool", None)]
 
 
+def test_a_call_that_a_limit_stops_says_nothing_of_the_tool(alma: ALMA, memory: ALMAMemory) -> None:
+    @tool("limited", max_usage_count=1)
+    def limited(text: str) -> str:
+        """Works once."""
+        return f"fine: {text}"
+
+    llm = ScriptedLLM(use("limited", text="a"), use("limited", text="b"), "done")
+    crew(task(DEPLOY, agent(llm, tools=[limited])), memory=memory).kickoff()
+    assert [(step.tool, step.ok) for step in only_episode(alma).steps] == [("limited", True), ("limited", None)]
+
+
 def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
     llm = ScriptedLLM(REJECTED)
     made = crew(task(DEPLOY, agent(llm), guardrail=lambda output: (False, "not true"), guardrail_max_retries=1), memory=memory)

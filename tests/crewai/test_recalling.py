@@ -13,7 +13,7 @@ from crewai.memory.unified_memory import Memory
 
 from alma import ALMA
 from alma_crewai import ALMAMemory, ALMARecallTool
-from crews import ScriptedLLM, agent, bad_tool, crew, task, use
+from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 
 DEPLOY = "Deploy the auth service"
 
@@ -58,9 +58,10 @@ def test_the_prompt_of_a_task_has_what_is_known_for_it(alma: ALMA, memory: ALMAM
 
 
 def test_an_empty_memory_leaves_the_prompt_alone(memory: ALMAMemory) -> None:
-    llm = ScriptedLLM()
-    crew(task(DEPLOY, agent(llm)), memory=memory).kickoff()
-    assert "memories" not in llm.prompt().lower()
+    llm, plain = ScriptedLLM(), ScriptedLLM()
+    crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff()
+    crew(task(DEPLOY, agent(plain, tools=[good_tool]))).kickoff()
+    assert llm.asked == plain.asked
 
 
 def test_each_agent_recalls_by_its_role_and_sees_no_others_memories(alma: ALMA, memory: ALMAMemory) -> None:

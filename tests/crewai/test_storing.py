@@ -57,13 +57,14 @@ def test_a_memory_that_is_read_only_hides_the_tool_that_saves(alma: ALMA, read_o
 def test_a_note_with_a_category_is_found_by_it_and_a_private_one_by_its_source(memory: ALMAMemory) -> None:
     memory.remember(HERON, categories=["clusters"])
     memory.remember(STORK, source="ann", private=True)
+    memory.remember("The name of the cluster in Bern is crane", categories=["places"])
     assert [match.record.categories for match in memory.recall("cluster name", categories=["clusters"])] == [
         ["domain_knowledge", "clusters"]
     ]
-    assert len(memory.recall("cluster name")) == 1
-    assert len(memory.recall("cluster name", source="bob")) == 1
-    assert len(memory.recall("cluster name", source="ann")) == 2
-    assert len(memory.recall("cluster name", include_private=True)) == 2
+    assert len(memory.recall("cluster name")) == 2
+    assert len(memory.recall("cluster name", source="bob")) == 2
+    assert len(memory.recall("cluster name", source="ann")) == 3
+    assert len(memory.recall("cluster name", include_private=True)) == 3
 
 
 def test_a_preference_is_kept_for_the_present_user(alma: ALMA) -> None:
@@ -184,6 +185,8 @@ def test_a_note_is_rewritten_and_what_was_learned_is_not(alma: ALMA, memory: ALM
     assert memory._storage.get_record(record.id) is None
     moved = memory.update(changed.id, scope="/birds")
     assert (moved.scope, facts(alma)) == ("/birds", [("crew", STORK)])
+    memory.update(moved.id, categories=["nests"])
+    assert memory.list_categories("/birds") == {"domain_knowledge": 1, "nests": 1}
     learned = alma.learn("crew", "Deploy", "success", "blue-green")
     with pytest.raises(ValidationError, match="not rewritten"):
         memory.update(learned.id, content="red-black")

@@ -250,12 +250,12 @@ def test_closing_in_the_middle_of_a_task_ends_it_without_a_verdict(alma: ALMA) -
 
 
 def test_a_listener_that_nobody_keeps_listens_until_it_is_closed(alma: ALMA) -> None:
-    from alma_crewai import listening
+    from alma_crewai import recorders
 
     ALMACrewListener(alma)
     gc.collect()
     crew(task(DEPLOY, agent(ScriptedLLM("done")))).kickoff()
-    for left in list(listening.OPEN):
+    for left in list(recorders.OPEN):
         left.close()
     assert [record[:2] for record in told(alma)] == [("Coder", DEPLOY)]
 

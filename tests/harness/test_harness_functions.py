@@ -86,8 +86,11 @@ def test_a_coroutine_function_and_streams(alma: ALMA) -> None:
 
 
 def test_what_is_no_verdict(alma: ALMA) -> None:
+    has_begun = asyncio.Event()
+
     @alma.remembers(agent="dev")
     async def slow(task: str) -> None:
+        has_begun.set()
         await asyncio.Event().wait()
 
     @alma.remembers(agent="dev")
@@ -96,7 +99,7 @@ def test_what_is_no_verdict(alma: ALMA) -> None:
 
     async def cancel() -> None:
         running = asyncio.create_task(slow(TASK))
-        await asyncio.sleep(0)
+        await has_begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -106,7 +109,7 @@ def test_what_is_no_verdict(alma: ALMA) -> None:
     next(left)
     left.close()  # type: ignore[attr-defined]  # a generator
 
-    assert all(ending is None for ending in endings(alma))
+    assert endings(alma) == [None, None]
 
 
 def test_user_and_task_come_from_the_arguments(alma: ALMA) -> None:

@@ -183,7 +183,7 @@ def test_cancelling_is_no_failure_and_reaches_the_agent(alma: ALMA) -> None:
 
     asyncio.run(outer())
 
-    assert all(episode.outcome is None for episode in alma.recent_episodes())
+    assert [episode.outcome for episode in alma.recent_episodes()] == [None]
 
 
 def words(prompt: str) -> Iterator[str]:
@@ -229,7 +229,7 @@ def test_a_stream_left_early_ends_without_a_verdict(alma: ALMA) -> None:
         break
     stream.close()  # type: ignore[attr-defined]  # a generator
 
-    assert all(episode.outcome is None for episode in alma.recent_episodes())
+    assert [episode.outcome for episode in alma.recent_episodes()] == [None]
 
 
 def test_a_stream_that_breaks_is_a_failure(alma: ALMA) -> None:
@@ -302,9 +302,11 @@ def test_a_context_names_the_project_whose_memory_is_used(alma: ALMA) -> None:
 def test_a_project_sees_nothing_of_another(alma: ALMA) -> None:
     taught(alma)
 
-    result = create_harness("coding", "helena", alma).run(Context(task="Deploy the auth service", project_id="blog"))
+    harness = create_harness("coding", "helena", alma)
+    own, other = (harness.run(Context(task="Deploy the auth service", project_id=project)) for project in (None, "blog"))
 
-    assert "blue-green" not in result.prompt
+    assert ("blue-green" in own.prompt, "blue-green" in other.prompt) == (True, False)
+    assert other.memories.total_items == 0
 
 
 def test_a_setting_of_ones_own_and_its_rules(alma: ALMA) -> None:

@@ -230,6 +230,13 @@ def test_a_streamed_sequence_is_recorded(alma: ALMA, is_async: bool) -> None:
 
 
 @colours
+def test_a_streamed_sequence_around_an_agent_that_learns_by_itself_is_left_to_it(alma: ALMA, is_async: bool) -> None:
+    agent = create_agent(scripted("Done."), [], middleware=[ALMAMiddleware(alma, agent="dev")])
+    stream(RunnableLambda(lambda given: QUESTION) | agent, handler_for(alma, is_async), is_async)
+    assert runs(alma) == [("dev", "unverified")]
+
+
+@colours
 def test_the_steps_of_a_streamed_sequence_are_recorded(alma: ALMA, is_async: bool) -> None:
     async def adeployed(text: str, config: Any) -> str:
         return await deploy.ainvoke({"way": "blue-green"}, config)

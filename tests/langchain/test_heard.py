@@ -10,6 +10,7 @@ from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import ToolErrorMiddleware, before_model
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_core.tracers import context as tracers
@@ -69,7 +70,7 @@ def test_handlers_of_one_run_hear_nothing_of_the_next(alma: ALMA, is_async: bool
     invoke(agent, is_async=is_async, config={"callbacks": [mine]})
     told = mine.told
     invoke(agent, is_async=is_async)
-    assert mine.told == told
+    assert mine.told == told > 0
     assert runs(alma) == [("dev", "unverified")] * 2
 
 
@@ -215,13 +216,15 @@ def test_no_stream_of_the_graph_and_no_checkpoint_shows_the_notes(alma: ALMA) ->
     assert "diabetic" in prompt_text(model.prompts[0])
 
 
+CITING = "As [H1] says, [H9] done."
+
+
 @colours
+@pytest.mark.parametrize("said", [CITING, AIMessage([{"type": "text", "text": CITING}, "!"])], ids=["text", "blocks"])
 @pytest.mark.parametrize("strip_tags", [False, True])
-def test_tags_are_left_out_of_the_answer_where_that_is_wanted(alma: ALMA, strip_tags: bool, is_async: bool) -> None:
+def test_tags_are_left_out_of_the_answer_where_that_is_wanted(alma: ALMA, strip_tags: bool, said: Any, is_async: bool) -> None:
     alma.add_heuristic("dev", TASK, "blue-green")
-    agent = create_agent(
-        scripted("As [H1] says, [H9] done."), [], middleware=[ALMAMiddleware(alma, agent="dev", strip_tags=strip_tags)]
-    )
+    agent = create_agent(scripted(said), [], middleware=[ALMAMiddleware(alma, agent="dev", strip_tags=strip_tags)])
     answer = invoke(agent, is_async=is_async)["messages"][-1].text
     assert ("[H1]" in answer, "[H9]" in answer) == (not strip_tags, True)
     assert [shown.used for shown in only_run(alma).shown] == [True]

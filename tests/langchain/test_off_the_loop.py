@@ -139,7 +139,7 @@ def test_the_end_that_nobody_waits_for_any_more_while_it_waits_for_a_thread_is_w
         loop, threads, is_free = asyncio.get_running_loop(), Observed(), threading.Event()
         loop.set_default_executor(threads)
         ThreadPoolExecutor.submit(threads, is_free.wait)
-        await handler.on_chain_start({}, {"input": TASK}, run_id=root)
+        handler.on_chain_start({}, {"input": TASK}, run_id=root)
         ending = asyncio.create_task(handler.on_chain_end({"output": "Done."}, run_id=root))
         await threads.asked.wait()
         ending.cancel()

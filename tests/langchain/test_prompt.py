@@ -65,9 +65,11 @@ def test_notes_are_a_block_beside_the_message_that_the_run_began_with_and_the_sa
 
 
 def test_an_agent_that_knows_nothing_is_prompted_as_without_memory(alma: ALMA) -> None:
-    model = scripted("Done.")
+    model, plain = scripted("Done."), scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev")], system_prompt="You deploy."))
-    assert model.prompts[0][0] == SystemMessage("You deploy.")
+    invoke(agent(plain, [], system_prompt="You deploy."))
+    with_memory, without = ([(type(said), said.content) for said in each.prompts[0]] for each in (model, plain))
+    assert with_memory == without == [(SystemMessage, "You deploy."), (HumanMessage, TASK)]
 
 
 def test_notes_are_not_kept_in_the_thread(alma: ALMA) -> None:

@@ -8,8 +8,7 @@ import pytest
 from llama_index.core.instrumentation import get_dispatcher
 
 from alma import ALMA
-from alma_llamaindex.handler import SpanHandler
-from alma_llamaindex.learner import installed
+from alma_llamaindex.handler import LEARNERS, SpanHandler
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +31,7 @@ def alma(tmp_path: Path) -> Iterator[ALMA]:
     """An empty store. Closing it takes the learners off that tests install."""
     with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as opened:
         yield opened
-    assert installed() == []
+    assert LEARNERS.known() == []
     assert not any(isinstance(handler, SpanHandler) for handler in get_dispatcher().span_handlers)
 
 

@@ -10,7 +10,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from alma import ALMA
 from alma.integration import tool_use
 from alma_llamaindex import ALMALearner, ALMAMemory, alma_run, recorded
-from alma_llamaindex.learner import in_charge
+from alma_llamaindex.handler import LEARNERS
 from llama_runs import TASK, agent_of, bad, episodes, ok, run, steps, whole_text
 
 
@@ -148,4 +148,4 @@ def test_a_run_that_does_not_go_on_cannot_be_corrected(alma: ALMA) -> None:
     ALMAMemory.from_defaults(alma, agent="dev")
     for given in ({}, {"run_id": "gone"}):
         with pytest.raises(ValueError, match="there is no run to correct"):
-            in_charge(alma).correct("not on Fridays", **given)
+            LEARNERS.in_charge(alma).correct("not on Fridays", **given)

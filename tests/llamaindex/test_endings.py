@@ -12,8 +12,7 @@ from workflows.errors import WorkflowCancelledByUser
 from alma import ALMA
 from alma.types import EpisodeStatus
 from alma_llamaindex import ALMALearner, instrument_alma
-from alma_llamaindex.handler import HANDLER
-from alma_llamaindex.learner import in_charge, installed
+from alma_llamaindex.handler import HANDLER, LEARNERS
 from llama_runs import (
     BOOM,
     OK,
@@ -105,7 +104,7 @@ def test_a_cancelled_run_is_abandoned_and_nothing_is_learned_of_it_as_a_whole(al
             await asyncio.sleep(0)
 
     asyncio.run(go())
-    learner = in_charge(alma)
+    learner = LEARNERS.in_charge(alma)
     assert learner.flush()
     assert [(record.status, record.outcome) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, None)]
     assert (outcomes(alma), learner.errors) == (set(), [])
@@ -120,7 +119,7 @@ def test_no_strategy_is_blamed_for_an_error_of_the_model(alma: ALMA) -> None:
 def test_closing_the_store_waits_for_what_was_learned(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash") as alma:
         run(agent_of(OK_THEN_BAD), memory_of(alma))
-    assert installed() == []
+    assert LEARNERS.known() == []
     with ALMA.open(tmp_path / "s", project_id="shop") as again:
         assert [steps(record) for record in episodes(again)] == [[OK, BOOM]]
 
@@ -133,7 +132,7 @@ def test_when_the_dispatcher_shuts_down_runs_that_go_on_are_abandoned_and_the_le
 
     assert str(run(agent_of([[("shut_down", {})], "done"], tools=[shut_down]), memory_of(alma))) == "done"
     assert [(record.status, record.error) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, None)]
-    assert installed() == []
+    assert LEARNERS.known() == []
 
 
 def test_uninstalling_abandons_the_runs_that_go_on(alma: ALMA) -> None:

@@ -15,7 +15,7 @@ from alma_llamaindex import (
     ALMAUsagePostprocessor,
     instrument_alma,
 )
-from alma_llamaindex.learner import installed
+from alma_llamaindex.handler import LEARNERS
 
 pytestmark = pytest.mark.any_version
 
@@ -36,14 +36,14 @@ def test_what_is_no_open_alma_is_refused(make: Any, tmp_path: Path) -> None:
         make(AsyncALMA(closed), "dev")
     with pytest.raises(StorageError, match="was closed; open ALMA again"):
         make(closed, "dev")
-    assert installed() == []
+    assert LEARNERS.known() == []
 
 
 @pytest.mark.parametrize("given", [{"token_limit": 0}, {"session": "one"}])
 def test_a_memory_that_llamaindex_refuses_leaves_no_learner(alma: ALMA, given: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError)):
         ALMAMemory.from_defaults(alma, "dev", **given)
-    assert installed() == []
+    assert LEARNERS.known() == []
 
 
 @pytest.mark.parametrize("make", FOR_AN_AGENT)
@@ -88,14 +88,14 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
 def test_an_option_that_cannot_be_is_named(alma: ALMA, make: Any, given: dict[str, Any]) -> None:
     with pytest.raises(AlmaError, match=next(iter(given))):
         make(alma, "dev", **given)
-    assert installed() == []
+    assert LEARNERS.known() == []
 
 
 @pytest.mark.parametrize("make", FOR_AN_AGENT)
 def test_an_option_that_there_is_not_is_named(alma: ALMA, make: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="topk"):
         make(alma, "dev", topk=3)
-    assert installed() == []
+    assert LEARNERS.known() == []
 
 
 def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(alma: ALMA) -> None:

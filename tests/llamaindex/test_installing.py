@@ -9,8 +9,7 @@ from llama_index.core.memory import Memory
 
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory, instrument_alma
-from alma_llamaindex.handler import HANDLER, SpanHandler
-from alma_llamaindex.learner import in_charge, installed
+from alma_llamaindex.handler import HANDLER, LEARNERS, SpanHandler
 from llama_runs import BOOM, OK, OK_THEN_BAD, TASK, agent_of, episodes, memory_of, run, steps
 
 
@@ -28,14 +27,14 @@ def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA)
     learner.uninstall()
     run(agent, memory)
     assert len(episodes(alma)) == 2
-    assert (learner.is_installed, installed()) == (False, [])
+    assert (learner.is_installed, LEARNERS.known()) == (False, [])
 
 
 def test_asking_again_to_learn_alike_gives_the_same_learner(alma: ALMA) -> None:
     learner = instrument_alma(alma, agents=["ops", "dev"])
     assert instrument_alma(alma, agents=["dev", "ops"]) is learner
     assert instrument_alma(alma) is not learner
-    assert len(installed()) == 2
+    assert len(LEARNERS.known()) == 2
 
 
 def test_two_learners_of_one_agent_learn_its_runs_once(alma: ALMA) -> None:
@@ -47,22 +46,22 @@ def test_two_learners_of_one_agent_learn_its_runs_once(alma: ALMA) -> None:
 def test_many_memories_share_one_learner(alma: ALMA) -> None:
     for _ in range(5):
         memory_of(alma)
-    assert len(installed()) == 1
+    assert len(LEARNERS.known()) == 1
 
 
 def test_memories_of_one_project_share_one_learner_however_it_was_opened(alma: ALMA) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: memory_of(alma.for_project("shop:t1")), range(20)))
-    assert len(installed()) == 1
+    assert len(LEARNERS.known()) == 1
     run(agent_of(["done"]), memory_of(alma.for_project("shop:t1")))
     run(agent_of(["done"]), memory_of(alma))
-    assert len(installed()) == 2
+    assert len(LEARNERS.known()) == 2
     assert [len(episodes(opened)) for opened in (alma, alma.for_project("shop:t1"))] == [1, 1]
 
 
 def test_a_memory_that_does_not_learn_installs_nothing_and_is_left_alone_by_others(alma: ALMA) -> None:
     memory = ALMAMemory.from_defaults(alma, agent="dev", learn=False)
-    assert (installed(), memory.learner) == ([], None)
+    assert (LEARNERS.known(), memory.learner) == ([], None)
     with ALMALearner(alma):
         run(agent_of(["done"]), memory)
     assert episodes(alma) == []
@@ -84,7 +83,7 @@ def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as other:
         run(agent_of(["done"]), memory_of(alma))
         run(agent_of(["done"]), memory_of(other), "Another task")
-        assert [in_charge(alma).flush(), in_charge(other).flush()] == [True, True]
+        assert [LEARNERS.in_charge(alma).flush(), LEARNERS.in_charge(other).flush()] == [True, True]
         assert [[record.task for record in episodes(opened)] for opened in (alma, other)] == [[TASK], ["Another task"]]
 
 
@@ -94,7 +93,7 @@ def test_one_handler_and_no_further_thread_serve_all_projects(alma: ALMA) -> Non
     threads = set(threading.enumerate())
     for number in range(50):
         memory_of(alma.for_project(f"shop:t{number}"))
-    assert len(installed()) == 51
+    assert len(LEARNERS.known()) == 51
     assert [isinstance(handler, SpanHandler) for handler in get_dispatcher().span_handlers].count(True) == 1
     assert not set(threading.enumerate()) - threads  # idle ones of other tests may end meanwhile
     run(agent_of([[("ok", {})], "done"]), memory_of(alma.for_project("shop:t7")))

@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA
 from alma_llamaindex import AgentRun, ALMALearner, ALMAMemory, ALMARetriever
-from alma_llamaindex.learner import installed
+from alma_llamaindex.handler import LEARNERS
 from llama_runs import (
     TASK,
     agent_of,
@@ -73,16 +73,16 @@ def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALM
 
 
 async def flushes(run: AgentRun) -> bool:
-    return await installed()[0].aflush()
+    return await LEARNERS.known()[0].aflush()
 
 
 async def asks(run: AgentRun) -> bool:
-    retriever = ALMARetriever(installed()[0].alma, agent="judge")
+    retriever = ALMARetriever(LEARNERS.known()[0].alma, agent="judge")
     return retriever.retrieve(TASK) == await retriever.aretrieve(TASK) == []
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "outcome"), [(lambda run: installed()[0].flush(), "failure"), (flushes, "failure"), (asks, "success")]
+    ("evaluator", "outcome"), [(lambda run: LEARNERS.known()[0].flush(), "failure"), (flushes, "failure"), (asks, "success")]
 )
 def test_an_evaluator_that_uses_alma_does_not_wait_for_itself(
     alma: ALMA, evaluator: Any, outcome: str, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory, RunView
-from alma_llamaindex.learner import in_charge
+from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.testing import Answer
 from llama_runs import (
     BOOM,
@@ -184,7 +184,7 @@ def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
         )
 
     asyncio.run(go())
-    learner = in_charge(alma)
+    learner = LEARNERS.in_charge(alma)
     assert learner.flush()
     found = {record.agent: record for record in episodes(alma)}
     assert (set(found), len(episodes(alma)), learner.errors) == (set(names), 20, [])

@@ -27,6 +27,12 @@ def taught(alma: ALMA) -> ALMA:
     return alma
 
 
+def test_a_task_may_be_a_chat_message(taught: ALMA) -> None:
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev"), ChatMessage(role="user", content=TASK))
+    assert [record.task for record in episodes(taught)] == [TASK]
+
+
 @pytest.mark.parametrize("learn", [True, False])
 def test_a_run_of_two_tool_calls_asks_the_block_four_times_and_alma_once(
     taught: ALMA, retrievals: list[tuple[str, str]], learn: bool, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +123,15 @@ def test_a_tool_with_a_memory_of_its_own_is_told_what_that_one_knows_and_nothing
     assert [(LESSON in text, "Fridays" in text) for text in told] == [(False, False)]
     assert [(text.count(LESSON), text.count("Fridays")) for text in map(whole_text, agent.llm.prompts)] == [(1, 1)] * 2
     assert [(episode.agent, len(episode.shown)) for episode in episodes(taught)] == [("dev", 2)]
+
+
+def test_a_run_is_not_recorded_in_another_project_into_which_a_tool_looks(taught: ALMA) -> None:
+    lab, told = taught.for_project("lab"), list[str]()
+    lab.add_heuristic("dev", TASK, "as in the lab")
+    tool = asking(ALMAMemory.from_defaults(lab, agent="dev"), told)
+    run(agent_of([[("consult", {})], "done"], tools=[tool]), ALMAMemory.from_defaults(taught, agent="dev"))
+    assert [("as in the lab" in text, LESSON in text) for text in told] == [(True, False)]
+    assert (len(episodes(taught)), episodes(lab)) == (1, [])
 
 
 def test_a_tool_that_looks_into_the_runs_own_memory_asks_nothing_anew(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:

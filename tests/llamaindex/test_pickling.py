@@ -11,7 +11,7 @@ from workflows.context.state_store import UnserializableKeyWarning
 
 from alma import ALMA, ConfigurationError
 from alma_llamaindex import ALMAMemory, ALMAMemoryBlock, ALMARetriever, instrument_alma
-from alma_llamaindex.learner import in_charge
+from alma_llamaindex.handler import LEARNERS
 from llama_runs import TASK, agent_of, episodes, run, whole_text
 
 LESSON = "roll out blue-green"
@@ -53,7 +53,7 @@ def test_a_pickled_context_finds_its_store_by_the_learner_that_is_installed_or_s
         written = context.to_dict(serializer=JsonPickleSerializer())
         again = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
         await agent.run(user_msg=TASK, ctx=again)
-        in_charge(taught).uninstall()
+        LEARNERS.in_charge(taught).uninstall()
         once_more = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
         with pytest.raises(ConfigurationError, match="0 learners are installed for project 'shop'"):
             await agent.run(user_msg=TASK, ctx=once_more)
@@ -91,6 +91,11 @@ def test_a_pickled_block_is_detached(taught: ALMA) -> None:
         _ = block.alma
     with instrument_alma(taught):
         assert block.alma is taught
+
+
+def test_a_memory_whose_agent_is_a_function_is_not_pickled_and_the_error_says_why(taught: ALMA) -> None:
+    with pytest.raises(ConfigurationError, match="name the agent"):
+        pickle.dumps(ALMAMemoryBlock(taught, agent=lambda run: "dev"))
 
 
 def test_a_pickled_retriever_finds_its_store_by_the_learner_that_is_installed(taught: ALMA) -> None:

@@ -76,6 +76,8 @@ async def test_the_user_s_preferences_are_nodes_with_their_memory_s_id(alma: ALM
 @pytest.mark.anyio
 async def test_neither_another_agent_nor_another_user_sees_it(alma: ALMA) -> None:
     await call(alma, "update_self_model", agent="helena", user_id="ann", nodes=[{"type": "Goal", "name": "ship"}])
+    own = answer(await call(alma, "get_self_model", agent="helena", user_id="ann"))["nodes"]
+    assert [node["name"] for node in own] == ["ship"]
     for agent, user in (("victor", "ann"), ("helena", "bob"), ("helena", None)):
         assert answer(await call(alma, "get_self_model", agent=agent, user_id=user))["nodes"] == []
     bound = Access(agent="helena", user_id="bob")
@@ -103,6 +105,8 @@ def test_a_secret_in_a_fact_is_replaced_and_read_back(alma: ALMA) -> None:
     model = SelfModel(alma, "helena", None)
     model.update(Update(nodes=[NewNode(type="Tool", name="git", facts={"token": key})]))
     assert key not in model.read().model_dump_json()
+    (node,) = model.read().nodes
+    assert node.facts["token"].value.startswith("[secret:github_token:")
 
 
 def test_a_graph_that_becomes_too_large_is_refused() -> None:

@@ -1,6 +1,7 @@
 """Every tool on a real store, called by the client of the protocol's library."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from mcp.client import Client
 
 from alma import ALMA, DomainKnowledge, Draft, Passage
+from alma.text import estimate_tokens
 from alma.types.kinds import VerdictSource
 from alma_mcp import NONE, Access, create_server
 from alma_mcp.tools import TOOLS
@@ -46,11 +48,13 @@ async def test_what_an_agent_says_counts_as_its_own_word(alma: ALMA) -> None:
 
 
 async def test_its_own_word_alone_proves_nothing(alma: ALMA) -> None:
-    for number in range(20):
-        task = {"agent": "helena", "task": f"Test form {number}", "task_type": "forms"}
-        await call(alma, "alma_learn", **task, outcome="success", strategy_used="Empty fields first")
-    rules = alma.retrieve("Test form 21", "helena", task_type="forms").heuristics
-    assert [rule.metadata["stage"] for rule in rules if rule.metadata.get("stage") == "proven"] == []
+    async with Client(create_server(alma)) as client:
+        for number, (way, outcome) in product(range(24), (("Empty fields first", "success"), ("Random clicks", "failure"))):
+            learned = {"task": f"Test form {number}", "task_type": "forms", "outcome": outcome, "strategy_used": way}
+            await client.call_tool("alma_learn", {"agent": "helena", **learned})
+            alma.learn(agent="victor", **learned)
+    asked = (alma.retrieve("Test form 25", agent, task_type="forms") for agent in ("helena", "victor"))
+    assert [[rule.metadata["status"] for rule in found.heuristics] for found in asked] == [["likely"], ["proven"]]
 
 
 async def test_notes_never_exceed_their_budget(alma: ALMA) -> None:
@@ -59,6 +63,7 @@ async def test_notes_never_exceed_their_budget(alma: ALMA) -> None:
     small = answer(await call(alma, "alma_retrieve", **LOGIN, max_tokens=90))
     whole = answer(await call(alma, "alma_retrieve", **LOGIN))
     assert 0 < len(small["memories"]) < len(whole["memories"])
+    assert estimate_tokens(small["notes"]) <= 90 < estimate_tokens(whole["notes"])
 
 
 async def test_an_unknown_agent_gets_a_hint(alma: ALMA) -> None:

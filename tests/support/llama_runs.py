@@ -9,7 +9,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from alma import ALMA, EpisodeRecord, Outcome
 from alma_llamaindex import ALMAMemory
-from alma_llamaindex.learner import installed
+from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.testing import Answer, Script, ScriptedLLM
 
 TASK = "Deploy the auth service"
@@ -59,7 +59,7 @@ def run(agent: Any, memory: Any, task: str = TASK, **given: Any) -> AgentOutput:
 
 def episodes(alma: ALMA) -> list[EpisodeRecord]:
     """All episodes, oldest first, when what has ended is written."""
-    assert all(learner.flush() for learner in installed() if learner.alma == alma)
+    assert all(learner.flush() for learner in LEARNERS.known() if learner.alma == alma)
     return alma.recent_episodes(1_000)[::-1]
 
 
@@ -69,7 +69,7 @@ def steps(record: EpisodeRecord) -> list[tuple[str, bool | None, str | None]]:
 
 def outcomes(alma: ALMA, agent: str = "dev") -> set[tuple[str, str | None, str | None]]:
     """The outcomes that are kept as memories: how, by which way, with which error."""
-    assert all(learner.flush() for learner in installed() if learner.alma == alma)
+    assert all(learner.flush() for learner in LEARNERS.known() if learner.alma == alma)
     kept = [memory for memory in alma.list_memories(agent=agent) if isinstance(memory, Outcome)]
     return {(str(memory.outcome), memory.strategy_used, memory.error_message) for memory in kept}
 

@@ -74,8 +74,13 @@ def test_the_order_in_which_a_model_writes_arguments_does_not_matter() -> None:
 def test_arguments_may_be_the_text_that_the_model_wrote() -> None:
     assert named('{"way": "rolling"}') == 'deploy(way="rolling")'
     assert named("rolling") == 'deploy(input="rolling")'
-    assert named("{broken") == 'deploy(input="{broken")'
     assert named(None) == "deploy"
+
+
+@pytest.mark.parametrize("text", ["{broken", '{"password": "hunter2"', ' [1, "hunter2'])
+def test_nothing_is_named_of_json_that_cannot_be_read(text: str) -> None:
+    """A secret in it has no name by which it could be masked."""
+    assert call_with_arguments(tool_use("deploy", text)) == named(text) == "deploy"
 
 
 def test_secrets_are_shown_nowhere() -> None:

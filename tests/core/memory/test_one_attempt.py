@@ -137,7 +137,7 @@ def test_without_a_repair_or_a_failure_nothing_is_told_of_them(alma: ALMA) -> No
     assert "on the way" not in line
 
 
-def test_attempts_of_two_agents_are_not_folded_into_one_another(alma: ALMA) -> None:
+def test_two_attempts_are_not_folded_into_one_another(alma: ALMA) -> None:
     first = attempt(alma)
     alma.learn("dev", OTHER, "failure", "all at once", metadata={"episode_id": "other", "step": 1})
     found = alma.retrieve(TASK, "dev").outcomes

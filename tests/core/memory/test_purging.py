@@ -50,11 +50,13 @@ def test_after_purging_and_compacting_no_file_holds_a_byte_of_the_memory(open_st
     assert (report.problems, report.purged) == ((), 4)
 
 
+@pytest.mark.not_on("postgres", reason="reads the files of a store")
 def test_without_compacting_free_pages_hold_neither_text_nor_vector(open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store()
     secret = alma.add_domain_knowledge("helena", "zoo", SECRET * 400)
     vector = vector_of(alma, passage_text(alma))
     needles = (SECRET.encode(), vector, secret.id.encode())
+    assert all(needle in store_files(tmp_path / "store") for needle in needles)
     alma.purge([secret.id])
     alma.close()  # the log goes into the file
 

@@ -95,13 +95,15 @@ def test_a_task_in_several_words_is_not_taken_for_a_new_agent_of_a_task_in_one(a
 def test_a_call_in_the_right_order_is_taken_from_a_known_agent(open_store: OpenStore, method: str) -> None:
     alma = open_store(agents={agent: {} for agent in AGENTS})
     for agent, task in product(AGENTS, TASKS):
-        CALLS[method][1](alma, agent, task)
+        found = CALLS[method][1](alma, agent, task)
+        assert getattr(found, "agent", agent) == agent
 
 
 @pytest.mark.parametrize("method", CALLS)
 def test_a_call_in_the_right_order_is_taken_from_a_new_agent(alma: ALMA, method: str) -> None:
     for agent, task in [*product(AGENTS, SENTENCES), ("helena", "deploy")]:
-        CALLS[method][1](alma.for_project(f"{agent}: {task}"), agent, task)
+        found = CALLS[method][1](alma.for_project(f"{agent}: {task}"), agent, task)
+        assert getattr(found, "agent", agent) == agent
 
 
 @pytest.mark.parametrize("method", CALLS)
@@ -110,7 +112,8 @@ def test_a_call_in_the_right_order_is_taken_from_a_new_agent(alma: ALMA, method:
 )
 def test_a_call_that_names_its_arguments_is_taken_as_it_is(alma: ALMA, method: str, agent: str, task: str) -> None:
     alma.learn(agent="helena", task="Deploy the service", outcome="success")
-    _named(alma, method, agent, task)
+    found = _named(alma, method, agent, task)
+    assert getattr(found, "agent", agent) == agent
 
 
 @pytest.mark.parametrize("task", WORDS)

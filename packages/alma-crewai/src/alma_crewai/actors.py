@@ -13,7 +13,7 @@ from alma.text import one_line, shortened
 from alma_crewai.starts import inputs_of
 
 LONGEST_NAME = 200
-NOBODY = "crew"
+OUTSIDE = "crew"
 """Agent of memories that the user's own code writes or reads outside of any task. Also CrewAI's name of a crew without one."""
 
 
@@ -48,7 +48,7 @@ def context_of(agent: Any, task: Any) -> RunContext:
 def role_of(context: RunContext) -> str:
     """Returns the name of an agent: its role in one line of at most 200 characters."""
     role = context.context.role if isinstance(context.context, Work) else ""
-    return shortened(one_line(role), LONGEST_NAME) or NOBODY
+    return shortened(one_line(role), LONGEST_NAME) or OUTSIDE
 
 
 def _role(agent: Any, crew: Any) -> str:
@@ -57,4 +57,4 @@ def _role(agent: Any, crew: Any) -> str:
     made = I18N_DEFAULT.retrieve("hierarchical_manager_agent", "role")
     if crew is None or agent is not getattr(crew, "manager_agent", None) or role != made:
         return role
-    return f"{role} ({crew.name if crew.name and crew.name != NOBODY else crew.key[:8]})"
+    return f"{role} ({crew.name if crew.name and crew.name != OUTSIDE else crew.key[:8]})"

@@ -1,9 +1,5 @@
 """Reports the calls of a crew's tools to a `Run`."""
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
 from crewai.utilities.string_utils import sanitize_tool_name
@@ -26,7 +22,7 @@ def report(run: Run, work: Work, event: ToolFailureDetectedEvent | ToolUsageFini
     """Reports a call that failed or returned. For a failure, CrewAI also sends the event of a finished call, which is left out."""
     if event.tool_name in OWN_TOOLS or (isinstance(event, ToolUsageFinishedEvent) and event.failure is not None):
         return
-    use = _use(run, work, event.tool_name, _readable(event.tool_args))
+    use = _use(run, work, event.tool_name, event.tool_args)
     if isinstance(event, ToolUsageFinishedEvent):
         _returned(run, use, event)
     elif event.failure.reason is ToolFailureReason.USAGE_LIMIT:
@@ -48,7 +44,7 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
         run.tool_returned(use, "" if is_delegated else event.output, seconds=took)
 
 
-def _use(run: Run, work: Work, name: str, given: Mapping[str, Any]) -> ToolUse:
+def _use(run: Run, work: Work, name: str, given: object) -> ToolUse:
     run.model_said(given)
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
     schemas = (schema_of(tool.args_schema) for tool in tools if sanitize_tool_name(tool.name) == name)
@@ -60,14 +56,3 @@ def _said(failure: ToolFailure) -> str:
     if failure.reason is not ToolFailureReason.EXCEPTION or not failure.code:
         return str(failure.as_agent_message())
     return str(failure.code) if failure.message == failure.code else f"{failure.code}: {failure.message}"
-
-
-def _readable(arguments: object) -> Mapping[str, Any]:
-    """Returns the arguments by name. CrewAI passes some as the model wrote them; unreadable ones are dropped, because their content is
-    unknown."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return {}
-    return arguments if isinstance(arguments, Mapping) else {}

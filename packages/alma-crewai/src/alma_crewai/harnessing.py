@@ -10,10 +10,10 @@ from crewai.agents.agent_builder.base_agent import BaseAgent
 
 from alma import ConfigurationError
 from alma.integration import Run, RunContext
-from alma_crewai import listener, watching
+from alma_crewai import events, listener
 from alma_crewai.actors import Work, context_of, role_of
 from alma_crewai.attempt import Attempt
-from alma_crewai.listening import HARNESSED, Recorder
+from alma_crewai.recorders import HARNESSED, Recorder
 
 PROMPT = "task"
 """The input of a crew that is given the prompt."""
@@ -50,7 +50,7 @@ def _agent(agent: Any) -> Callable[..., Any]:
     async def run_agent(prompt: str, run: Run) -> str:
         with _followed(run) as recorder:
             key, context = str(agent.id), context_of(agent, None)
-            attempt = watching.begin(recorder, context, run.task, key=key, agent_id=key, kind="alone")
+            attempt = events.begin(recorder, context, run.task, key=key, agent_id=key, kind="alone")
             try:
                 return str((await agent.kickoff_async(prompt)).raw)
             finally:

@@ -10,10 +10,10 @@ from crewai.utilities.i18n import I18N_DEFAULT
 
 from alma import ALMA
 from alma.integration import Learning
-from alma_crewai import people, starts, watching
+from alma_crewai import events, people, starts
 from alma_crewai.actors import context_of
 from alma_crewai.attempt import current
-from alma_crewai.listening import LOCK, OPEN, Recorder, Settings, check_names, recorder_for
+from alma_crewai.recorders import LOCK, OPEN, Recorder, Settings, check_names, recorder_for
 
 
 class ALMACrewListener(Learning):
@@ -75,7 +75,7 @@ def _before_task(ctx: Any) -> None:
     recorder = recorder_for(ctx.agent) if ctx.kind == "task" else None
     if recorder is None:
         return
-    attempt = watching.begin(
+    attempt = events.begin(
         recorder,
         context_of(ctx.agent, ctx.task),
         starts.text_of(ctx.task, getattr(ctx.agent, "crew", None)),

@@ -15,10 +15,10 @@ from pydantic import PrivateAttr
 from alma import ALMA, ValidationError
 from alma.integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
 from alma.types.recalled import Recalled
-from alma_crewai import listener, starts, watching
-from alma_crewai.actors import NOBODY, Work, asking
+from alma_crewai import events, listener, starts
+from alma_crewai.actors import OUTSIDE, Work, asking
 from alma_crewai.attempt import Attempt, current
-from alma_crewai.listening import OPEN, Recorder, Settings, check_names
+from alma_crewai.recorders import OPEN, Recorder, Settings, check_names
 from alma_crewai.records import Sight, record_of
 from alma_crewai.storage import ALMAStorage
 
@@ -53,7 +53,7 @@ class ALMAMemory(Learning, Memory):
         check_names(settings, type(self).__name__)
         recorder = Recorder(alma, settings)
         agent = settings.get("agent")
-        storage = ALMAStorage(alma, agent=agent if isinstance(agent, str) else NOBODY)
+        storage = ALMAStorage(alma, agent=agent if isinstance(agent, str) else OUTSIDE)
         super().__init__(storage=storage, llm=NO_MODEL, embedder=storage, read_only=read_only)
         self._recorder, self._integration, self._storage = recorder, recorder.integration, storage
         storage.project = lambda: recorder.integration.scope.project(self._context())
@@ -178,7 +178,7 @@ class ALMAMemory(Learning, Memory):
         if self._integration.options.strip_tags:
             self._integration.warn_once("strip_tags: tags stay in what agent.kickoff() returns, which CrewAI lets no hook change")
         context = RunContext(context=Work(asked.agent_role or ""))
-        return watching.begin(self._recorder, context, query, key=asked.agent_id, agent_id=asked.agent_id, kind="alone")
+        return events.begin(self._recorder, context, query, key=asked.agent_id, agent_id=asked.agent_id, kind="alone")
 
     def _searched(self, query: str, limit: int, sight: Sight) -> list[MemoryMatch]:
         found = sight.of(self._integration.retrieve(query, self._acting(), self._context(), top_k=limit))

@@ -73,5 +73,5 @@ class Sight:
 def filed(record: MemoryRecord) -> dict[str, Any]:
     """Returns the metadata that stores CrewAI's data of a note. An empty scope is none."""
     scope = str(as_path(record.scope)) if record.scope else None
-    told = {SCOPE: scope, CATEGORIES: record.categories, SOURCE: record.source, PRIVATE: record.private}
-    return {name: value for name, value in told.items() if value}
+    kept = {SCOPE: scope, CATEGORIES: record.categories, SOURCE: record.source, PRIVATE: record.private}
+    return {name: value for name, value in kept.items() if value}

@@ -13,7 +13,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from alma import ALMA, DomainKnowledge, MemoryNotFoundError, ValidationError
 from alma.types import AnyMemory
-from alma_crewai.actors import NOBODY
+from alma_crewai.actors import OUTSIDE
 from alma_crewai.records import CATEGORIES, SCOPE, Sight, as_path, categories_of, filed, path_of, record_of
 
 NOTES, PREFERENCE = "crew notes", "user_preference"
@@ -32,7 +32,7 @@ class ALMAStorage:
 
     key: str  # the only field: CrewAI serialises just this name in a copy or a checkpoint
 
-    def __init__(self, alma: ALMA, *, agent: str = NOBODY) -> None:
+    def __init__(self, alma: ALMA, *, agent: str = OUTSIDE) -> None:
         self.key = uuid4().hex
         self.alma = alma
         self.project: Callable[[], ALMA] = lambda: alma  # an `ALMAMemory` replaces it by that of the present tenant

@@ -3,12 +3,12 @@
 import asyncio
 import copy
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
@@ -102,22 +102,22 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         made._is_inside = True
         return made
 
-    def _entered(self, run_id: UUID, told: Mapping[str, Any]) -> Part | None:
-        if self._is_inside and (self.tree.part(run_id) or not self.tree.part(told.get("parent_run_id"))):
+    def _entered(self, run_id: UUID, event: Mapping[str, Any]) -> Part | None:
+        if self._is_inside and (self.tree.part(run_id) or not self.tree.part(event.get("parent_run_id"))):
             return None
-        return self.tree.entered(run_id, told)
+        return self.tree.entered(run_id, event)
 
     def _begin_with(self, heard: Heard, inputs: Any) -> None:
         with self.recorder.guard("the input of a run was not read"):
             self._begin(heard, self.recorder.task(inputs) if _has_input(inputs) else None)
 
-    def _begin_streamed(self, run_id: UUID, told: Mapping[str, Any]) -> bool:
+    def _begin_streamed(self, run_id: UUID, event: Mapping[str, Any]) -> bool:
         """Begins a streamed sequence when it ends, with the input that is known only now, and records the steps that were kept. Returns
         False if the stream was given up: LangChain reports the end of such a stream while parts of it still run."""
         part = self.tree.part(run_id)
         if part is None or not part.is_outermost or not part.heard.is_streamed:
             return True
-        self._begin_with(part.heard, told.get("inputs", _STREAMED))
+        self._begin_with(part.heard, event.get("inputs", _STREAMED))
         for record in part.heard.held:
             record()
         return not part.heard.parts - {run_id}
@@ -212,13 +212,12 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     # Models.
 
-    def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> Any:
-        """Checks that the notes reach the model."""
-        self._model_asked((str(message.text) for batch in messages for message in batch), run_id, kwargs)
-
     def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> Any:
-        """Checks that the notes reach the model."""
-        self._model_asked(prompts, run_id, kwargs)
+        """Checks that the notes reach the model. LangChain calls it for chat models, too, with their messages as text."""
+        if (part := self.tree.part(kwargs.get("parent_run_id"))) is not None:
+            part.heard.parts.add(run_id)
+        if (run := self.tree.run_at(kwargs.get("parent_run_id"))) is not None:
+            run.model_asked(prompts)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> Any:
         """Finds citations in the model's answer."""
@@ -230,15 +229,9 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         """Records that the model's call is over."""
         self._model_left(run_id, kwargs)
 
-    def _model_left(self, run_id: UUID, told: Mapping[str, Any]) -> None:
-        if (part := self.tree.part(told.get("parent_run_id"))) is not None:
+    def _model_left(self, run_id: UUID, event: Mapping[str, Any]) -> None:
+        if (part := self.tree.part(event.get("parent_run_id"))) is not None:
             part.heard.parts.discard(run_id)
-
-    def _model_asked(self, texts: Iterable[str], run_id: UUID, told: Mapping[str, Any]) -> None:
-        if (part := self.tree.part(told.get("parent_run_id"))) is not None:
-            part.heard.parts.add(run_id)
-        if (run := self.tree.run_at(told.get("parent_run_id"))) is not None:
-            run.model_asked(texts)
 
     # Interrupted graphs, and other followers.
 
@@ -274,13 +267,11 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         part.set_apart()
 
 
-class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
-    """`ALMACallbackHandler` for `ainvoke` and `astream`: worker threads do the writing, and are awaited."""
+class AsyncALMACallbackHandler(ALMACallbackHandler):
+    """`ALMACallbackHandler` for `ainvoke` and `astream`: worker threads do the writing, and are awaited. The callbacks that only take note
+    of something are plain methods."""
 
     run_inline = True  # runs in the task of the run itself, whose context its inner chains see
-
-    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_chain_start(serialized, inputs, run_id=run_id, **kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         is_whole = self._begin_streamed(run_id, kwargs)
@@ -293,9 +284,6 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if (run := self._left(run_id)) is not None:
             await asyncio.shield(asyncio.to_thread(end_by, error, run))
 
-    async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
-
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         if run := self._call_over(run_id, self.recorder.returned, output):
             await run.asettle()
@@ -304,20 +292,6 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if run := self._call_over(run_id, self.recorder.raised, error):
             with noted_on(error):
                 await run.asettle()
-
-    async def on_chat_model_start(
-        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        super().on_chat_model_start(serialized, messages, run_id=run_id, **kwargs)
-
-    async def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
-
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_end(response, run_id=run_id, **kwargs)
-
-    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_error(error, run_id=run_id, **kwargs)
 
 
 def _has_input(inputs: Any) -> bool:

@@ -9,7 +9,7 @@ def misplaced(kind: str, instead: str) -> Any:
     """Returns a property that LangChain reads on another kind of object; reading it raises an error that says what to pass instead."""
     error = ConfigurationError if kind == "middleware" else AttributeError  # LangChain ignores an AttributeError on middleware
 
-    def tell(owner: object) -> NoReturn:
+    def refuse(owner: object) -> NoReturn:
         raise error(f"{type(owner).__name__} is no {kind}; give {instead}")
 
-    return property(tell)
+    return property(refuse)

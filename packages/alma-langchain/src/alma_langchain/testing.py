@@ -1,11 +1,10 @@
 """A chat model that follows a script, for tests and experiments without a network."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolCallChunk
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field
 
@@ -40,11 +39,7 @@ class ScriptedChatModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any
     ) -> Iterator[ChatGenerationChunk]:
         said = self._reply(messages)
-        calls = [
-            ToolCallChunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=place, type="tool_call_chunk")
-            for place, call in enumerate(said.tool_calls)
-        ]
-        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_call_chunks=calls, chunk_position="last"))
+        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_calls=said.tool_calls, chunk_position="last"))
 
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         self.prompts.append(list(messages))

@@ -5,7 +5,7 @@ from typing import Unpack
 from langchain_core.tools import BaseTool, StructuredTool
 
 from alma import ALMA
-from alma.integration import Identity, Tool, Toolkit, ToolkitArguments
+from alma.integration import Identity, Toolkit, ToolkitArguments
 from alma_langchain.recorder import OWN_TOOLS, run_context
 
 
@@ -16,10 +16,8 @@ def create_alma_tools(alma: ALMA, *, agent: Identity, **options: Unpack[ToolkitA
     is applied to texts that are saved and searched for. Errors of ALMA are logged, and the agent gets a text; `on_error="raise"` raises
     them into the agent.
     """
-    return [_made(tool) for tool in Toolkit(alma, agent=agent, context=run_context, **options).tools()]
-
-
-def _made(tool: Tool) -> BaseTool:
-    return StructuredTool.from_function(
-        tool.call, name=tool.name, description=tool.description, args_schema=tool.schema(), tags=[OWN_TOOLS]
-    )
+    tools = Toolkit(alma, agent=agent, context=run_context, **options).tools()
+    return [
+        StructuredTool.from_function(tool.call, None, tool.name, tool.description, args_schema=tool.schema(), tags=[OWN_TOOLS])
+        for tool in tools
+    ]

@@ -67,12 +67,12 @@ class Tree:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def entered(self, run_id: UUID, told: Mapping[str, Any]) -> Part:
-        """Records the beginning of a chain or a tool, and returns it."""
+    def entered(self, run_id: UUID, event: Mapping[str, Any]) -> Part:
+        """Records the beginning of a chain or a tool, and returns it. `event` is what LangChain reports of it."""
         with self._lock:
-            outer = self.part(told.get("parent_run_id"))
-            heard = outer.heard if outer else Heard(run_id, RunContext(metadata=told.get("metadata") or {}))
-            part = Part(heard, str(told.get("name") or ""), outer is None, is_apart=outer is not None and outer.is_apart)
+            outer = self.part(event.get("parent_run_id"))
+            heard = outer.heard if outer else Heard(run_id, RunContext(metadata=event.get("metadata") or {}))
+            part = Part(heard, str(event.get("name") or ""), outer is None, is_apart=outer is not None and outer.is_apart)
             self._parts[run_id] = part
             heard.parts.add(run_id)
             if outer is None:

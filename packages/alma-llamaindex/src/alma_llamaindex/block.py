@@ -137,13 +137,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         followed.speaking = name
         line = followed.begin(integration, task=task, thread_id=session, episode_id=episode_id, state=state, owner=self._held)
         if store is not None:
-            try:
-                await store.set(EPISODES, Bookmark(followed.written_down))
-            except Exception:  # noqa: BLE001 - a state of the user's own type, which takes no other keys
-                integration.warn_once(
-                    f"the state of this workflow takes no key {EPISODES!r}: a run that goes on from a written context is another "
-                    "episode; use a Context without a state type"
-                )
+            await store.set(EPISODES, Bookmark(followed.written_down))
         return line
 
     def _outside(self, messages: Sequence[ChatMessage], session: str, integration: Integration) -> Run | None:

@@ -256,12 +256,6 @@ class Bookmark(dict[str, str]):
         return dict, (self._read(),)
 
 
-def followed_from(kind: Kind, instance: object, given: BoundArguments) -> Followed:
-    """Returns the run that begins with a span."""
-    has_retriever = spans.has_retriever(instance)
-    return Followed(kind, spans.first_agent(instance), spans.asked(given), spans.about(given), has_retriever=has_retriever)
-
-
 def names_in(context: RunContext, integration: Integration) -> RunContext:
     """Returns a context with only the names, looked up now, so that later writes keep no object of LlamaIndex alive."""
     return RunContext(pinned=integration.pinned(context).pinned)

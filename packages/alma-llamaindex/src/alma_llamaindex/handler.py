@@ -24,7 +24,7 @@ from workflows.runtime.types.results import WaitingForEvent
 from alma import ALMA
 from alma.integration import RunContext
 from alma_llamaindex import spans, streams
-from alma_llamaindex.following import Followed, followed_from
+from alma_llamaindex.following import Followed
 from alma_llamaindex.spans import Kind
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class SpanHandler(BaseSpanHandler[Any]):
             if kind is not None and expected is not None and id(instance) in expected:
                 span = RunSpan(method, expected.pop(id(instance)))
             elif kind is not None and (kind in (Kind.AGENT, Kind.WORKFLOW) or (around is None and LEARNERS.want(kind))):
-                span = RunSpan(method, followed_from(kind, instance, bound_args))
+                first, task, about = spans.first_agent(instance), spans.asked(bound_args), spans.about(bound_args)
+                span = RunSpan(method, Followed(kind, first, task, about, has_retriever=spans.has_retriever(instance)))
             elif around is not None:
                 span = self._inside(around, method, bound_args, instance, tags)
                 if span is None:

@@ -15,8 +15,6 @@ CLOSING_SECONDS = 60.0
 """Uninstalling it, and closing its ALMA, wait this long for an evaluator that does not return."""
 _ONE_AT_A_TIME = threading.Lock()
 """Lets threads that begin to use one project share its learner."""
-installed, in_charge = LEARNERS.known, LEARNERS.in_charge
-"""The installed learners, and the one of them that takes the runs of a project."""
 
 
 class ALMALearner(Learning):
@@ -103,7 +101,7 @@ class ALMALearner(Learning):
 def learner_of(alma: ALMA) -> ALMALearner:
     """Returns the learner that takes the runs of a project; a new one if there was none."""
     with _ONE_AT_A_TIME:
-        return in_charge(alma) or ALMALearner(alma).install()
+        return LEARNERS.in_charge(alma) or ALMALearner(alma).install()
 
 
 def instrument_alma(
@@ -113,5 +111,5 @@ def instrument_alma(
 
     Called again with the same options, it returns the same learner.
     """
-    asked, last = ALMALearner(alma, agents=agents, query_engines=query_engines, **options), in_charge(alma)
+    asked, last = ALMALearner(alma, agents=agents, query_engines=query_engines, **options), LEARNERS.in_charge(alma)
     return last if last is not None and last.is_like(asked) else asked.install()

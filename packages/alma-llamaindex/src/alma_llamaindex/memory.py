@@ -14,7 +14,8 @@ from llama_index.core.utils import get_tokenizer
 from alma import ALMA, ConfigurationError
 from alma.integration import Identity, taken
 from alma_llamaindex.block import ALMAMemoryBlock
-from alma_llamaindex.learner import ALMALearner, in_charge, learner_of
+from alma_llamaindex.handler import LEARNERS
+from alma_llamaindex.learner import ALMALearner, learner_of
 
 MOST_COUNTED = 64
 """Limit on the texts whose token counts are cached. LlamaIndex counts the same ones again before each call of the model."""
@@ -126,4 +127,4 @@ class ALMAMemory(Memory):
 
     @property
     def learner(self) -> ALMALearner | None:
-        return in_charge(self.block.alma) if self.block.learn else None
+        return LEARNERS.in_charge(self.block.alma) if self.block.learn else None

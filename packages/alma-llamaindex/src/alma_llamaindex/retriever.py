@@ -79,7 +79,7 @@ class ALMARetriever(BaseRetriever):
         found = integration.retrieve(task, integration.agent_of(context), context, kinds=self._kinds, wanted=wanted)
         if span is not None and (learner is not None or span.followed.run_of(self._held.alma) is not None):
             found = self._shown(found, span, learner)
-        return nodes_of(found, with_tags=self._with_tags)
+        return [NodeWithScore(node=_node(item, found.ids, self._with_tags), score=item.score) for item in found.recalled]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
@@ -106,12 +106,8 @@ class ALMARetriever(BaseRetriever):
         return found
 
 
-def nodes_of(memories: MemorySlice, *, with_tags: bool) -> list[NodeWithScore]:
-    """Returns the memories as nodes. A model sees only the note; the rest is hidden metadata."""
-    return [NodeWithScore(node=_node(item, memories.ids, with_tags), score=item.score) for item in memories.recalled]
-
-
 def _node(item: Recalled, ids: list[str], with_tags: bool) -> MemoryNode:
+    """Returns a memory as a node. A model sees only the note; the rest is hidden metadata."""
     said = note(item.memory, None, parts_of(item.tag)[0])
     shared = item.memory.metadata.get("shared_from")
     metadata = {**document_metadata(item), **({"shared_from": shared} if shared else {}), SHOWN_WITH: ids}

@@ -8,7 +8,6 @@ from llama_index.core.base.llms.types import (
     CompletionResponse,
     CompletionResponseAsyncGen,
     CompletionResponseGen,
-    LLMMetadata,
     MessageRole,
     ToolCallBlock,
 )
@@ -31,16 +30,12 @@ class ScriptedLLM(MockFunctionCallingLLM):
     _script: Script = PrivateAttr()
 
     def __init__(self, script: Script) -> None:
-        super().__init__(response_generator=self._answer)
+        super().__init__(response_generator=self._answer, is_chat_model=True)
         self._script = script
 
     @classmethod
     def class_name(cls) -> str:
         return "ScriptedLLM"
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="scripted", is_chat_model=True, is_function_calling_model=True)
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         return CompletionResponse(text=self._answer([ChatMessage(role=MessageRole.USER, content=prompt)]).content or "")

@@ -1,13 +1,12 @@
 """`ALMAToolSpec`: memory as tools, for agents that look things up and save things by themselves."""
 
-import asyncio
 from typing import Any, Unpack
 
 from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from alma import ALMA
-from alma.integration import Identity, Tool, Toolkit, ToolkitArguments, check_identity
+from alma.integration import Identity, Toolkit, ToolkitArguments, check_identity
 from alma_llamaindex.handler import HANDLER
 from alma_llamaindex.spans import MEMORY_TOOLS
 
@@ -26,17 +25,7 @@ class ALMAToolSpec(BaseToolSpec):
         self._toolkit = Toolkit(alma, agent=agent, context=HANDLER.context_here, **options)
 
     def to_tool_list(self, *given: Any, **options: Any) -> list[FunctionTool]:
-        return [_function_tool(tool) for tool in self._toolkit.tools()]
-
-
-def _function_tool(tool: Tool) -> FunctionTool:
-    async def called(**given: str) -> str:
-        return await asyncio.to_thread(tool.call, **given)
-
-    return FunctionTool.from_defaults(
-        fn=tool.call,
-        async_fn=called,
-        name=tool.name,
-        description=tool.description,
-        fn_schema=tool.schema(),
-    )
+        return [
+            FunctionTool.from_defaults(tool.call, tool.name, tool.description, fn_schema=tool.schema())
+            for tool in self._toolkit.tools()
+        ]

@@ -59,8 +59,8 @@ def call_with_arguments(use: ToolUse) -> str:
 
 
 def tool_use(name: str, arguments: object, *, schema: Mapping[str, Any] | None = None, task: str = "") -> ToolUse:
-    """Builds a call from what the framework provides: arguments as a mapping, or as the JSON text that the model wrote; `schema` is the
-    tool's JSON schema."""
+    """Builds a call from what the framework provides: arguments as a mapping, or as the JSON text that the model wrote, without those of
+    JSON that cannot be read; `schema` is the tool's JSON schema."""
     given = _read(arguments)
     listed = choices_of(schema or {})
     chosen = (key for key, value in given.items() if isinstance(value, _PLAIN) and value in listed.get(str(key), ()))
@@ -135,10 +135,11 @@ def _type_of(value: Any) -> str:
 
 def _read(arguments: object) -> Mapping[str, Any]:
     if isinstance(arguments, str) and arguments.strip():
+        is_json = arguments.lstrip().startswith(("{", "["))
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
-            return {"input": arguments}
+            return {} if is_json else {"input": arguments}  # a secret in JSON that is cut short has no name by which to mask it
     if isinstance(arguments, Mapping):
         return arguments
     return {"input": arguments} if arguments else {}

@@ -25,7 +25,7 @@ class Scope:
         """Returns the memory that a run belongs to: a tenant's own project, `PROJECT:TENANT`, or the project of this ALMA."""
         name = identified(self._tenant_id, "tenant_id", context)
         if name is None and self._tenant_id is not None:
-            raise ValidationError("tenant_id gave no name for this run, whose memory would be everybody's")
+            raise ValidationError("tenant_id gave no name for this run, whose memory all tenants would share")
         if name is None:
             return self.alma
         checked_name(name, "tenant_id")
