@@ -69,6 +69,18 @@ class PostgresServer:
                 os.kill(each, signal.SIGKILL)
         self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop", check=False)
 
+    def become_standby(self) -> None:
+        """Starts the server again as one that takes no writes."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", "fast", "stop")
+        (self._data / "standby.signal").touch()
+        if os.geteuid() == 0:
+            os.chown(self._data / "standby.signal", NOBODY, NOBODY)
+        self.start()
+
+    def promote(self) -> None:
+        """Lets a standby take writes."""
+        self._run("pg_ctl", "-D", self._data, "-w", "promote")
+
     def stop(self) -> None:
         """Stops the server and deletes its folder."""
         self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop", check=False)

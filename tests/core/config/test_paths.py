@@ -4,8 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from alma import ALMA
 from alma.config import CONFIG_FILE, check_db_name, load_settings, project_folder, resolve_storage_dir
 from alma.errors import ConfigurationError
+
+
+def test_an_absolute_folder_needs_no_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert resolve_storage_dir(tmp_path / "store", Path()) == tmp_path / "store"
+    with pytest.raises(ConfigurationError, match="storage_dir 'store' cannot be used: No such file"):
+        resolve_storage_dir("store", Path())
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        assert alma.get_stats().total == 0
 
 
 @pytest.mark.parametrize("name", ["alma.db", "memories", ".hidden.db", "été.db", "a b.db", "a.b.c", "x" * 100, "é" * 100, "con"])

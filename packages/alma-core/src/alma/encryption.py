@@ -40,4 +40,4 @@ def rotate_key(storage_dir: str | PathLike[str], key: EncryptionKey, new_key: En
 
 
 def _file(storage_dir: str | PathLike[str], db_name: str) -> Path:
-    return resolve_storage_dir(Path(storage_dir), Path.cwd()) / check_db_name(db_name)
+    return resolve_storage_dir(Path(storage_dir), Path()) / check_db_name(db_name)

@@ -29,6 +29,14 @@ class Forked(Protocol):
         may be inconsistent."""
 
 
+class Reentrant(Protocol):
+    """A `threading.RLock`. Locks of ALMA are of this kind, because a signal handler may call ALMA while its thread is in a call."""
+
+    def acquire(self, blocking: bool = True) -> bool: ...
+
+    def release(self) -> None: ...
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
@@ -41,6 +49,14 @@ def renewed_in_children(thing: F) -> F:
     """Registers the object, so that it is reset in a forked child, and returns it."""
     _KNOWN.add(thing)
     return thing
+
+
+def is_held_elsewhere(lock: Reentrant) -> bool:
+    """Returns True if another thread holds the lock: in a forked child, a thread of the parent."""
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
 
 
 class _Delays:

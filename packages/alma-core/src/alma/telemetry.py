@@ -23,7 +23,7 @@ from alma.types.slice import MemorySlice
 __all__ = ["JSONFormatter", "Operation", "Watcher", "instrument", "log_operations", "watch"]
 
 LOGGER = "alma.operations"
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 _OF_STEP = {"episode.id": "episode_id", "step.number": "step"}
 
 

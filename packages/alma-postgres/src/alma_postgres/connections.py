@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from psycopg import Connection, OperationalError
+from psycopg.errors import FeatureNotSupported, ReadOnlySqlTransaction
 from psycopg.types.numeric import NumericBinaryLoader
 from psycopg_pool import ConnectionPool
 
@@ -36,10 +37,12 @@ class Connections:
         renewed_in_children(self)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pool: ConnectionPool | None = None
         self._turns: dict[str, threading.Semaphore] = {}
         self._writers = threading.BoundedSemaphore(max(1, self.address.pool_size // 2))
+        self.inside: set[int] = set()
+        """The threads that write, or wait for their turn."""
         self.writing: dict[int, PostgresSession] = {}
 
     def renew_in_child(self) -> None:
@@ -67,9 +70,15 @@ class Connections:
         return pool.getconn(timeout=max(seconds, SHORTEST_WAIT))
 
     def begun(self, connection: Connection, statements: str, seconds: float) -> Connection:
-        """Begins a transaction by statements that change nothing, on another connection if the server closed this one."""
+        """Begins a transaction by statements that change nothing, on another connection if the server closed this one.
+
+        A connection to a server that takes no writes now is closed: after a failover the address leads to another one.
+        """
         try:
             connection.execute(statements)
+        except (FeatureNotSupported, ReadOnlySqlTransaction):
+            connection.close()
+            raise
         except OperationalError:
             if not connection.broken:
                 raise
@@ -126,7 +135,7 @@ def _configure(connection: Connection) -> None:
 
 
 _SHARED: dict[Address, Connections] = {}
-_SHARING = threading.Lock()
+_SHARING = threading.RLock()
 
 
 def shared_connections(address: Address) -> Connections:

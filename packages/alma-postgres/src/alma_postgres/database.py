@@ -49,7 +49,7 @@ class PostgresDatabase:
     def renew_in_child(self) -> None:
         """Forgets which connections the parent's threads were using."""
         self._mine = threading.local()
-        self._closing = threading.Lock()
+        self._closing = threading.RLock()
 
     @property
     def name(self) -> str:
@@ -101,11 +101,12 @@ class PostgresDatabase:
         When the connection breaks while it commits, it is unknown whether the write landed: the error says so.
         """
         me, shared = threading.get_ident(), self._shared
-        if me in shared.writing:
+        if me in shared.inside:
             raise StorageError(f"{self.name}: this thread is in the middle of a write; it can write again when that has landed")
         waits = self._waits()
         with (
             self._errors,
+            _noted(shared.inside, me),
             shared.turn(project, self._asked(), lambda: locked(self.name, waits)),
             self._apart(is_write=True) as session,
         ):
@@ -204,6 +205,15 @@ class PostgresDatabase:
 
     def _renewed(self, connection: Connection) -> Connection:
         return self._shared.renewed(connection, self._waits())
+
+
+@contextmanager
+def _noted(threads: set[int], thread: int) -> Iterator[None]:
+    try:
+        threads.add(thread)
+        yield
+    finally:
+        threads.discard(thread)
 
 
 def lock_key(name: str) -> int:

@@ -30,7 +30,7 @@ class Holders:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._table = f'"{database.schema}".holder'
-        self._id, self._guard, self._ended = "", threading.Lock(), threading.Event()
+        self._id, self._guard, self._ended = "", threading.RLock(), threading.Event()
         renewed_in_children(self)
 
     @property
@@ -70,7 +70,7 @@ class Holders:
 
     def renew_in_child(self) -> None:
         """Takes a new identity in a forked child: what the parent holds stays the parent's."""
-        self._id, self._guard, self._ended = "", threading.Lock(), threading.Event()
+        self._id, self._guard, self._ended = "", threading.RLock(), threading.Event()
 
     def _beat(self, made: str, ended: threading.Event) -> None:
         while not ended.wait(BEAT_SECONDS):

@@ -41,12 +41,7 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
     _refuse_control_characters("storage_dir", text)
     try:
         expanded = Path(text).expanduser()
-        root = project_folder.resolve()
-        path = Path(os.path.normpath(root / expanded))
-        if not expanded.is_absolute() and not path.is_relative_to(root):
-            raise ConfigurationError(
-                f"storage_dir {quoted(text, _LONGEST)} leads out of {root}; give an absolute path if that is meant"
-            )
+        path = _normal(expanded) if expanded.is_absolute() else _inside(project_folder.resolve(), expanded)
         path = path.resolve()
         if path.is_symlink():  # it leads to itself, which `resolve` passes over since Python 3.13
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -55,6 +50,18 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
         raise ConfigurationError(
             f"storage_dir {quoted(text, _LONGEST)} cannot be used: {getattr(error, 'strerror', None) or error}"
         ) from error
+    return path
+
+
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path))
+
+
+def _inside(root: Path, relative: Path) -> Path:
+    path = _normal(root / relative)
+    if not path.is_relative_to(root):
+        named = quoted(os.fspath(relative), _LONGEST)
+        raise ConfigurationError(f"storage_dir {named} leads out of {root}; give an absolute path if that is meant")
     return path
 
 

@@ -67,7 +67,7 @@ class SentenceTransformersEmbedder:
             raise ConfigurationError(f"batch_size is {batch_size}; it must be at least 1")
         folder = _folder(model, revision, cache_folder)
         self._batch_size = batch_size
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._model = _loaded(folder, device)
         self._fingerprint = self._described(folder)
 

@@ -19,7 +19,7 @@ class Scope:
         self._user_id = user_id
         self._tenant_id = tenant_id
         self._tenants: dict[str, ALMA] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def project(self, context: RunContext) -> ALMA:
         """Returns the memory that a run belongs to: a tenant's own project, `PROJECT:TENANT`, or the project of this ALMA."""

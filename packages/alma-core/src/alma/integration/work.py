@@ -52,7 +52,7 @@ class Pool:
 
     def renew_in_child(self) -> None:
         """Drops the parent's threads and their queue."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._jobs: Queue[_Job] = Queue()
         self._waiting = self._idle = self._threads = 0
 
@@ -105,7 +105,7 @@ JUDGING = Pool("alma-judge", JUDGES)
 """Runs evaluators. Separate from the writers, so that a slow evaluator delays nothing else."""
 
 _WRITERS: dict[str, Pool] = {}
-_WRITERS_LOCK = threading.Lock()
+_WRITERS_LOCK = threading.RLock()
 
 
 def writer_of(place: str) -> Pool:

@@ -16,12 +16,12 @@ class Books:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._ledger: Ledger | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
         """Starts with an empty cache: another thread of the parent may have held the lock."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._ledger = None
 
     @contextmanager
@@ -44,11 +44,9 @@ class Books:
             if ledger is None or ledger.upto != upto:
                 ledger = empty(upto)
             ledger.read([agents], learned, self._project.vectors)
-            try:
-                yield ledger.books[agents]
-            finally:
-                ledger.shrink()
-                self._ledger = None if ledger.is_provisional else ledger
+            yield ledger.books[agents]
+            ledger.shrink()  # not after an error: a question changes it, and an interrupt may leave that half done
+            self._ledger = None if ledger.is_provisional else ledger
 
     def drop(self) -> None:
         """Drops all evidence, and the texts in it."""

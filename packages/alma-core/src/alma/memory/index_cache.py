@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from alma.errors import AlmaError
-from alma.forking import renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.memory.snapshot_files import SavedPartitions, SnapshotFiles
 from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
 from alma.vectors import ProjectIndex, SnapshotIdentity
@@ -50,7 +50,7 @@ class IndexCache:
         self._index: ProjectIndex | None = None
         self._held: frozenset[int] | None = frozenset()
         """The partitions that it holds; `None` for all."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         renewed_in_children(self)
 
     def current(self, partitions: Collection[int] | None = None) -> ProjectIndex:
@@ -168,12 +168,12 @@ class IndexCache:
 
     def renew_in_child(self) -> None:
         """Keeps the index, unless another thread was changing it."""
-        if self._lock.locked():
+        if is_held_elsewhere(self._lock):
             self._index, self._held = None, frozenset()
             self._files.forget()
         if self._index is not None:
             self._index.renew_locks()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def drop_snapshot(self) -> bool | None:
         """Deletes the snapshots; the index in memory stays. Returns whether there were any; `None` if one could not be deleted, which is

@@ -195,7 +195,7 @@ class _Place:
         key = None if encryption_key is None else read_key(encryption_key)
         if key is not None and name != SQLITE:
             raise ConfigurationError(f"encryption: the store {quoted(name)} does not encrypt; remove the key, or use {SQLITE}")
-        folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
+        folder, file = resolve_storage_dir(storage_dir, Path()), check_db_name(db_name)
         candidates = candidates_named(name)
         if candidates is None:
             check_storage(name)

@@ -23,7 +23,7 @@ class Pool:
         self._closed = closed
         self._is_closed = False
         self._threads: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         renewed_in_children(self)
 
     def submit(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -48,4 +48,4 @@ class Pool:
 
     def renew_in_child(self) -> None:
         """Drops the parent's threads, which do not exist in the child."""
-        self._threads, self._lock = None, threading.Lock()
+        self._threads, self._lock = None, threading.RLock()

@@ -29,7 +29,7 @@ class Presence:
         self._folder = folder
         self._descriptor: int | None = None
         self._id = ""
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         renewed_in_children(self)
 
     @property
@@ -65,7 +65,7 @@ class Presence:
         parent's."""
         if self._descriptor is not None:
             os.close(self._descriptor)
-        self._descriptor, self._id, self._guard = None, "", threading.Lock()
+        self._descriptor, self._id, self._guard = None, "", threading.RLock()
 
     def _path(self, holder: object) -> Path:
         if not isinstance(holder, str) or not _NAME.fullmatch(holder):

@@ -37,9 +37,10 @@ class TextVectors:
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._calibration: tuple[Calibration | None] | None = None
         self._asking: Future[None] | None = None
+        self._asker: int | None = None
         self._is_sought = False
         self._compared: dict[str, bytes] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         renewed_in_children(self)
 
     @classmethod
@@ -64,7 +65,8 @@ class TextVectors:
         meaning from others.
 
         One that was not measured is compared with the one that was, once a process, on a few sentences. Of threads that are first at the same
-        time one asks the model, and all get its result, or its error. Projects keep the vectors of the sentences.
+        time one asks the model, and all get its result, or its error. A model that calls ALMA while it is asked is asked again: to wait would never
+        end. Projects keep the vectors of the sentences.
         """
         if self._calibration is None:
             with self._lock:
@@ -72,6 +74,9 @@ class TextVectors:
                 self._asking = asked
             if is_first:
                 self._calibrate(project, asked)
+            elif self._asker == threading.get_ident():
+                self._calibration = (self._calibrated(project),)
+                return self._calibration[0]
             asked.result()
         assert self._calibration is not None
         (calibration,) = self._calibration
@@ -87,6 +92,7 @@ class TextVectors:
 
     def _calibrate(self, project: Project, asked: "Future[None]") -> None:
         """Finds the constants for all who wait for them."""
+        self._asker = threading.get_ident()
         try:
             if self._calibration is None:  # else another thread was first after all
                 self._calibration = (self._calibrated(project),)
@@ -95,7 +101,7 @@ class TextVectors:
             asked.set_exception(error)
         finally:
             with self._lock:
-                self._asking = None
+                self._asking = self._asker = None
 
     def _calibrated(self, project: Project) -> Calibration | None:
         if is_measured(self.fingerprint):
@@ -148,8 +154,8 @@ class TextVectors:
 
     def renew_in_child(self) -> None:
         """Replaces the lock, which a thread of the parent may have held. No thread of the child asks the model yet."""
-        self._lock = threading.Lock()
-        self._asking = None
+        self._lock = threading.RLock()
+        self._asking = self._asker = None
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         vectors = self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))

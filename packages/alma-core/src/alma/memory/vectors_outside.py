@@ -26,13 +26,13 @@ class IndexOutside:
         `ConfigurationError` if a setting of the search is missing or wrong.
         """
         self._project, self._request, self._make, self._locks_itself = project, request, make, locks_itself
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._index: ComposedIndex | None = self._made()
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
         """Begins anew after a fork: connections belong to the parent."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._index = None
 
     def current(self, partitions: Collection[int] | None = None) -> ComposedIndex:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 
-from alma.forking import renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 
 MOST_KEPT, LONGEST_KEPT = 4096, 32
 """The number of words whose stems are kept, and the most characters of each."""
@@ -45,12 +45,12 @@ class Stemmer:
 
     def renew_in_child(self) -> None:
         """Another table, if a thread of the parent was using this one; that one is kept, for to close it would wait for that thread."""
-        if self._lock.locked():
+        if is_held_elsewhere(self._lock):
             self._left_open = self._connection
             self._open()
 
     def _open(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(f"CREATE VIRTUAL TABLE one USING fts5(text, content='', {TOKENIZER})")
         self._connection.execute("CREATE VIRTUAL TABLE stems USING fts5vocab('one', 'instance')")
@@ -65,12 +65,14 @@ class Stemmer:
     def _cut(self, texts: Sequence[str]) -> list[tuple[int, int, str]]:
         """The stems in any order, each with the number of its text and its place there."""
         with self._lock:
-            self._connection.execute("BEGIN")
+            if self._connection.in_transaction:  # a signal handler called ALMA in the middle of such a call of its thread
+                return Stemmer()._cut(texts)
             try:
+                self._connection.execute("BEGIN")
                 self._connection.executemany("INSERT INTO one (rowid, text) VALUES (?, ?)", enumerate(texts))
                 return self._connection.execute('SELECT doc, "offset", term FROM stems').fetchall()
             finally:
-                self._connection.execute("ROLLBACK")
+                self._connection.rollback()
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """Clocks with a settable time, to pass as `clock=`."""
 
 from datetime import UTC, datetime, timedelta
-from threading import Lock
+from threading import RLock
 
 from alma.types.identity import as_utc
 
@@ -14,7 +14,7 @@ class FixedClock:
 
     def __init__(self, now: datetime = START) -> None:
         self._now = as_utc(now)
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __call__(self) -> datetime:
         return self._now

@@ -5,7 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from alma.embedding import HashEmbedder
@@ -28,7 +28,7 @@ class MockEmbedder:
     def __init__(self, dimension: int = 32, *, model: str = "mock") -> None:
         self._hashing = HashEmbedder(dimension)
         self._fingerprint = self._hashing.fingerprint.model_copy(update={"model": model})
-        self._lock = Lock()
+        self._lock = RLock()
         self._failure: Exception | None = None
         self._failures = 0
         self.calls: list[tuple[str, ...]] = []

@@ -1,7 +1,7 @@
 """Blocks whose codes come from a snapshot. Their vectors stay in the store until they are needed."""
 
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class FetchedBlock:
         )  # memory that is not written to is not used
         self._halves[GONE] = 0
         self._count = 1
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __len__(self) -> int:
         return len(self._places)
@@ -100,7 +100,7 @@ class FetchedBlock:
         self._places.values[positions] = NOT_FETCHED
 
     def drop_unfinished(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
 
     def packed_codes(self) -> Bytes | None:
         return None if self.codes is None else self.codes.packed()

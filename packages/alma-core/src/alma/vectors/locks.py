@@ -1,69 +1,101 @@
 """A lock for many readers or one writer."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Condition, Lock
-from types import TracebackType
+import sys
+from threading import Condition, RLock, get_ident
+from types import FrameType, TracebackType
+
+from alma.errors import StorageError
+
+LOOK_SECONDS = 1.0
+"""A thread that waits looks this often for blocks that an interrupt ended without leaving."""
 
 
 class SharedLock:
-    """Readers-writer lock; a waiting writer goes before new readers. Not reentrant."""
+    """Readers-writer lock; a waiting writer goes before new readers.
+
+    A thread that is inside may not enter again: it would wait for itself, or read what it is changing. `StorageError` then, at once.
+    """
 
     def __init__(self) -> None:
-        self._condition = Condition(Lock())
-        self._readers = 0
-        self._waiting_writers = 0
+        self._lock = RLock()  # a signal handler may run, and enter, while its thread has it
+        self._changed = Condition(self._lock)
+        self._inside: dict[int, FrameType] = {}
+        """The functions whose block is being run, by thread: readers, or one writer."""
         self._is_writing = False
-        self._reading = _Reading(self)
+        self._waiting_writers: set[int] = set()
+        self._reading, self._writing = _Block(self, is_writing=False), _Block(self, is_writing=True)
 
-    def reading(self) -> "_Reading":
+    def reading(self) -> "_Block":
         """Returns a context manager that shares the lock with other readers."""
         return self._reading
 
-    def enter(self) -> None:
-        """Waits for writers and enters as a reader."""
-        with self._condition:
-            while self._is_writing or self._waiting_writers:
-                self._condition.wait()
-            self._readers += 1
+    def writing(self) -> "_Block":
+        """Returns a context manager that holds the lock exclusively."""
+        return self._writing
+
+    def enter(self, block: FrameType, *, is_writing: bool) -> None:
+        """Waits until the thread may enter. `StorageError` if it is inside."""
+        me = get_ident()
+        with self._lock:
+            self._check_outside(me)
+            if is_writing:
+                self._wait_to_write(me)
+            else:
+                while self._is_writing or self._waiting_writers:
+                    self._wait()
+            self._inside[me], self._is_writing = block, is_writing
 
     def leave(self) -> None:
-        """Leaves as a reader and wakes waiting writers if it was the last."""
-        with self._condition:
-            self._readers -= 1
-            if not self._readers:
-                self._condition.notify_all()
+        """Leaves, and wakes those who wait if it was the last."""
+        with self._lock:
+            self._inside.pop(get_ident(), None)
+            if not self._inside:
+                was_writing, self._is_writing = self._is_writing, False
+                if was_writing or self._waiting_writers:
+                    self._changed.notify_all()
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the lock exclusively."""
-        with self._condition:
-            self._waiting_writers += 1
-            try:
-                self._condition.wait_for(lambda: not self._is_writing and not self._readers)
-                self._is_writing = True
-            finally:
-                self._waiting_writers -= 1
-                self._condition.notify_all()
+    def _wait_to_write(self, me: int) -> None:
+        self._waiting_writers.add(me)
         try:
-            yield
+            while self._inside:
+                self._wait()
         finally:
-            with self._condition:
-                self._is_writing = False
-                self._condition.notify_all()
+            self._waiting_writers.discard(me)
+            self._changed.notify_all()  # readers that waited, if this one waits no longer
+
+    def _wait(self) -> None:
+        if not self._changed.wait(LOOK_SECONDS):
+            self._leave_ended()
+
+    def _check_outside(self, me: int) -> None:
+        if me in self._inside:
+            self._leave_ended()
+        if me in self._inside or me in self._waiting_writers:
+            raise StorageError("this thread is in the middle of a search; it can call again when that has ended")
+
+    def _leave_ended(self) -> None:
+        """Leaves blocks that are no longer run: an interrupt (Ctrl-C) between two instructions ended them before they left."""
+        stacks = sys._current_frames()
+        self._inside = {thread: block for thread, block in self._inside.items() if _runs(block, stacks.get(thread))}
+        self._is_writing = self._is_writing and bool(self._inside)
 
 
-class _Reading:
-    """Context manager of a reader. It has no state, so one instance serves all. A search enters many times, and a generator would be
-    slower."""
+def _runs(block: FrameType, frame: FrameType | None) -> bool:
+    while frame is not None and frame is not block:
+        frame = frame.f_back
+    return frame is not None
 
-    __slots__ = ("_lock",)
 
-    def __init__(self, lock: SharedLock) -> None:
-        self._lock = lock
+class _Block:
+    """Context manager of a lock. It has no state, so one instance serves all. A search enters many times, and a generator would be slower."""
+
+    __slots__ = ("_is_writing", "_lock")
+
+    def __init__(self, lock: SharedLock, *, is_writing: bool) -> None:
+        self._lock, self._is_writing = lock, is_writing
 
     def __enter__(self) -> None:
-        self._lock.enter()
+        self._lock.enter(sys._getframe(1), is_writing=self._is_writing)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._lock.leave()

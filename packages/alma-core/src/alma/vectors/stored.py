@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class StoredScorer:
 
     def renew_locks(self) -> None:
         """Replaces the lock after a fork."""
-        self._lock = Lock()
+        self._lock = RLock()
 
     def follow(self, head: int) -> None:
         """Drops what changed up to `head` from the cache."""

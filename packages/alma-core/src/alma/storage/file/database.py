@@ -75,7 +75,7 @@ class FileDatabase(Database):
         self._is_landing = False
         self._has_warned = False
         self._landed: list[tuple[Path, int]] = []
-        self._turns = threading.Lock()
+        self._turns = threading.RLock()
         self._made_by = os.getpid()
         self._place = layout.cache / f"projection-{uuid.uuid4().hex}"
         self._values = dict(values)
@@ -92,7 +92,7 @@ class FileDatabase(Database):
     def renew_in_child(self) -> None:
         """As the database does; a lock that a thread of the parent held is not held here."""
         super().renew_in_child()
-        self._turns, self._holder, self._is_landing = threading.Lock(), None, False
+        self._turns, self._holder, self._is_landing = threading.RLock(), None, False
 
     def _take(self, waits: float | None = None) -> Connection:
         connection = super()._take(waits)
@@ -185,18 +185,21 @@ class FileDatabase(Database):
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        seconds = self._waits()
-        if not self._turns.acquire(timeout=seconds):
-            raise driver_errors.locked(self.path, seconds)
+        seconds, me = self._waits(), threading.get_ident()
+        if self._holder == me:
+            raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
         try:
-            with locked_file(self.layout.lock, seconds=seconds):
-                self._holder = threading.get_ident()
-                try:
+            if not self._turns.acquire(timeout=seconds):
+                raise driver_errors.locked(self.path, seconds)
+            self._holder = me
+            try:
+                with locked_file(self.layout.lock, seconds=seconds):
                     yield
-                finally:
-                    self._holder = None
+            finally:
+                self._holder = None
         finally:
-            self._turns.release()
+            with suppress(RuntimeError):  # the turn did not come
+                self._turns.release()
 
     def _catch_up(self) -> None:
         """Takes in what is new. The caller holds the lock."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alma.forking import renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
 from alma.storage.relational.postings import NOWHERE, Crowd, Posting, Postings, postings_of
 from alma.storage.relational.text_index import TextIndex
@@ -51,7 +51,7 @@ class KnownWords:
     """Cache of one project: whose its texts are, how long, and the lists of words asked for since the last write. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._start()
         renewed_in_children(self)
 
@@ -92,9 +92,9 @@ class KnownWords:
 
     def renew_in_child(self) -> None:
         """Keeps what is known, unless another thread was changing it."""
-        if self._lock.locked():
+        if is_held_elsewhere(self._lock):
             self._start()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def _start(self) -> None:
         self._texts, self._postings = TextTable(), Postings()
@@ -102,9 +102,11 @@ class KnownWords:
     def _catch_up(self, view: View, head: int) -> None:
         span = {"project": view.project, "after": self._texts.upto, "upto": head, "overhead": view.seal.overhead}
         is_changed = next(view.session.all("removed_any", span), None) is not None
-        if is_changed or not self._texts.upto or not self._texts.take(view.session.all("texts_since", span), upto=head):
-            self._texts = TextTable()
-            self._texts.take(view.session.all("texts", {**span, "after": 0}), upto=head)
+        texts, self._texts = self._texts, TextTable()  # an interrupt may leave it half changed: it must not be used again then
+        if is_changed or not texts.upto or not texts.take(view.session.all("texts_since", span), upto=head):
+            texts = TextTable()
+            texts.take(view.session.all("texts", {**span, "after": 0}), upto=head)
+        self._texts = texts
         self._postings.clear(upto=head)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alma.errors import StorageError
-from alma.forking import renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.driver_errors import storage_errors, unusable
 from alma.storage.sqlite.session import Connection
@@ -64,8 +64,8 @@ class Connections:
         self.writing_by: Connection | None = None
         self._free: list[Connection] = []
         self._in_use: list[Connection] = []
-        self.writing = threading.Lock()
-        self._guard = threading.Lock()
+        self.writing = threading.RLock()
+        self._guard = threading.RLock()
         renewed_in_children(self)
 
     def take(self) -> Connection:
@@ -120,13 +120,13 @@ class Connections:
     def renew_in_child(self) -> None:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
         connections = [*self._free, *self._in_use]
-        if self._in_use or self.writing.locked() or self._guard.locked():
+        if self._in_use or is_held_elsewhere(self.writing) or is_held_elsewhere(self._guard):
             _LEFT_OPEN.append((self.file, connections))
         else:
             for connection in connections:
                 connection.close()
         self._free, self._in_use, self.writer, self.writing_by = [], [], None, None
-        self.writing, self._guard = threading.Lock(), threading.Lock()
+        self.writing, self._guard = threading.RLock(), threading.RLock()
 
 
 _LEFT_OPEN: list[tuple[FileId, Sequence[sqlite3.Connection]]] = []
@@ -139,7 +139,7 @@ class _Pools:
 
     def __init__(self) -> None:
         self._open: dict[FileId, Connections] = {}
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         renewed_in_children(self)
 
     def share(self, path: Path) -> Connections:
@@ -164,7 +164,7 @@ class _Pools:
             return file in self._open
 
     def renew_in_child(self) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
 
 
 def _usable_file(path: Path) -> FileId:

@@ -4,11 +4,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
@@ -50,7 +49,7 @@ class Database:
     def renew_in_child(self) -> None:
         """Forgets which connections the parent's threads were using."""
         self._mine = threading.local()
-        self._closing = threading.Lock()
+        self._closing = threading.RLock()
 
     @property
     def name(self) -> str:
@@ -67,9 +66,9 @@ class Database:
         return found
 
     @property
-    def writing(self) -> threading.Lock:
-        """Held by the thread of this process that is writing to the file."""
-        return self._pool.writing
+    def is_being_written(self) -> bool:
+        """True while a thread of this process writes to the file."""
+        return self._pool.writer is not None
 
     def _asked(self) -> float | None:
         """Returns how long calls wait, if the caller set it."""
@@ -91,8 +90,17 @@ class Database:
             raise
         return connection
 
-    def _turn(self) -> "_Turn":
-        return _Turn(self.path, self._pool.writing, self._asked())
+    def _turn(self) -> float | None:
+        """Waits for the turn of this thread among those of this process that write to the file, and returns how many seconds are left for its turn
+        among processes. `StorageError` if it does not come in time. There is no limit of time if none was asked for."""
+        seconds, writing = self._asked(), self._pool.writing
+        if seconds is None:
+            writing.acquire()
+            return None
+        until = time.monotonic() + seconds
+        if not writing.acquire(timeout=seconds):
+            raise locked(self.path, seconds)
+        return max(until - time.monotonic(), 0.0)
 
     @contextmanager
     def _apart(self) -> Iterator[Connection]:
@@ -114,31 +122,42 @@ class Database:
         pool = self._pool
         if pool.writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
-        with self._turn() as turn, self.errors:
-            # As `_apart`, without a frame of its own: every call that writes passes here.
-            mine, connection = self._mine, self._take(turn.left())
-            before, mine.use = getattr(mine, "use", None), None
-            pool.writer, pool.writing_by = threading.get_ident(), connection
-            try:
-                pool.check_in_place()
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            finally:
-                pool.writer = pool.writing_by = None
-                mine.use = before
-                pool.give_back(connection)
+        try:
+            with self.errors:
+                # As `_apart`, without a frame of its own: every call that writes passes here.
+                mine, connection = self._mine, self._take(self._turn())
+                before, mine.use = getattr(mine, "use", None), None
+                pool.writer, pool.writing_by = threading.get_ident(), connection
+                try:
+                    pool.check_in_place()
+                    connection.execute("BEGIN IMMEDIATE")
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+                finally:
+                    pool.writer = pool.writing_by = None
+                    mine.use = before
+                    pool.give_back(connection)
+        finally:
+            try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
+                pool.writing.release()
+            except RuntimeError:
+                pass  # the turn did not come
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """A connection outside of any transaction, while no other thread of this process writes: for statements such as VACUUM."""
-        with self._turn(), storage_errors(self.path, self._waits), self._apart() as connection:
-            self._pool.check_in_place()
-            yield connection
+        try:
+            self._turn()
+            with storage_errors(self.path, self._waits), self._apart() as connection:
+                self._pool.check_in_place()
+                yield connection
+        finally:
+            with suppress(RuntimeError):  # the turn did not come
+                self._pool.writing.release()
 
     def reading(self) -> "_Reading":
         """A connection, with driver errors translated: the same in a block inside another."""
@@ -193,34 +212,6 @@ class Database:
                 return
             self._is_closed = True
         release(self._pool)
-
-
-class _Turn:
-    """The turn of a thread among those of this process that write to a file. `StorageError` if it does not come in time, if there is a limit.
-
-    A class and no generator, for every call that writes passes here.
-    """
-
-    __slots__ = ("_lock", "_path", "_seconds", "_until")
-
-    def __init__(self, path: Path, lock: threading.Lock, seconds: float | None) -> None:
-        self._path, self._lock, self._seconds = path, lock, seconds
-
-    def left(self) -> float | None:
-        """Returns how many of the seconds are left, for the turn among processes."""
-        return None if self._seconds is None else max(self._until - time.monotonic(), 0.0)
-
-    def __enter__(self) -> Self:
-        if self._seconds is None:
-            self._lock.acquire()
-            return self
-        self._until = time.monotonic() + self._seconds
-        if not self._lock.acquire(timeout=self._seconds):
-            raise locked(self._path, self._seconds)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._lock.release()
 
 
 class _Reading:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from alma.errors import CorruptStoreError
-from alma.forking import renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.text_index import Searched, WordLists
@@ -58,12 +58,12 @@ class MemoryText:
 
     def renew_in_child(self) -> None:
         """Begins anew if another thread was using it; the database of that thread is kept, for to close it would wait for the thread."""
-        if self._lock.locked():
+        if is_held_elsewhere(self._lock):
             self._left_open = self._held
             self._start()
 
     def _start(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._begin_empty()
 
     def _begin_empty(self) -> None:

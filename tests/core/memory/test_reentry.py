@@ -1,0 +1,215 @@
+"""Code that runs in the middle of a call of its own thread, and calls ALMA or ends that call: a signal handler, Ctrl-C, an embedder."""
+
+import dis
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import cache, partial
+from itertools import count
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alma as package
+from alma import ALMA, AlmaError, StorageError
+from alma.testing import MockEmbedder
+from facade import OpenStore
+
+SOURCES = str(package.__path__[0])
+LONGEST = 240.0
+"""Seconds after which a call is taken to wait for itself."""
+
+Call = Callable[[ALMA, str], object]
+
+
+def learned(alma: ALMA, task: str) -> object:
+    return alma.learn("victor", task, "success", strategy_used="blue-green", task_type="deploy")
+
+
+def retrieved(alma: ALMA, task: str) -> object:
+    return alma.retrieve(task, agent="victor")
+
+
+def attempted(alma: ALMA, task: str) -> object:
+    with alma.episode("victor", task) as episode:
+        episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
+        episode.succeed(strategy="blue-green")
+    return alma.strategies(task, agent="victor")
+
+
+CALLS: dict[str, Call] = {"learn": learned, "retrieve": retrieved, "episode": attempted}
+
+
+@cache
+def _checked(code: CodeType) -> frozenset[int]:
+    """Returns the instructions before which Python runs a signal handler: those after a call, at the start of a function, and after a jump back."""
+    found, before, start = set(), "", 0
+    table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+
+    def handler(at: int) -> object:
+        return next((entry.target for entry in table if entry.start <= at < entry.end), None)
+
+    for instruction in dis.get_instructions(code):
+        is_after = before.startswith("CALL") and handler(start) == handler(instruction.offset)
+        if before == "RESUME" or "BACKWARD" in before or is_after:
+            found.add(instruction.offset)
+        before, start = instruction.opname, instruction.offset
+    return frozenset(found)
+
+
+class Interrupt:
+    """Runs a call, and an action at the n-th point in ALMA's code at which Python would run a signal handler."""
+
+    def __init__(self, at: int, action: Callable[[], object]) -> None:
+        self._left, self._action = at, action
+        self.happened = False
+
+    def run(self, call: Callable[[], object]) -> object:
+        before = sys.gettrace()
+        sys.settrace(self._entered)
+        try:
+            return call()
+        finally:
+            sys.settrace(before)
+
+    def _entered(self, frame: FrameType, event: str, given: object) -> Any:
+        if self.happened or not frame.f_code.co_filename.startswith(SOURCES):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self._stepped
+
+    def _stepped(self, frame: FrameType, event: str, given: object) -> Any:
+        if event == "opcode" and not self.happened and frame.f_lasti in _checked(frame.f_code):
+            self._left -= 1
+            if not self._left:
+                self.happened = True
+                sys.settrace(None)
+                self._action()
+        return self._stepped
+
+
+def _in_time(call: Callable[[], Any]) -> Any:
+    """Returns what a call returns in a thread of its own. Fails if it does not end."""
+    done: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - for the caller
+            done.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return done.result(LONGEST)
+
+
+def _interrupted(call: Callable[[str], object], action: Callable[[], object], *, every: int, first: int) -> Iterator[Interrupt]:
+    """Runs the call again and again, each time interrupted at a later point, until it ends before that point comes."""
+    for at in count(first, every):
+        interrupt = Interrupt(at, action)
+        with suppress(KeyboardInterrupt):
+            interrupt.run(partial(call, f"Deploy service {at}"))
+        if not interrupt.happened:
+            return
+        yield interrupt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inner", [*CALLS])
+@pytest.mark.parametrize("outer", [*CALLS])
+def test_a_signal_handler_that_calls_in_the_middle_of_a_call_gets_an_answer_or_an_error_at_once(
+    open_store: OpenStore, outer: str, inner: str
+) -> None:
+    alma, got = open_store(), list[str]()
+    learned(alma, "Deploy the first service")
+
+    def handler() -> None:
+        try:
+            CALLS[inner](alma, "Deploy from a handler")
+            got.append("answered")
+        except AlmaError as error:
+            got.append(str(error))
+
+    def work() -> int:
+        def call(task: str) -> object:
+            learned(alma, f"{task} first")  # so that the caches have something to take in
+            return CALLS[outer](alma, task)
+
+        return len(list(_interrupted(call, handler, every=307, first=5)))
+
+    assert _in_time(work) == len(got)
+    assert "answered" in got
+    # What is read inside a look of the same thread is as of the beginning of that look: an episode begun there is not in it.
+    clear = ("answered", "in the middle of", "its beginning was undone")
+    assert [each for each in got if not any(words in each for words in clear)] == []
+    assert _in_time(lambda: retrieved(alma, "Deploy the first service").outcomes)  # type: ignore[attr-defined]
+    assert alma.verify().ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*CALLS])
+def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenStore, kind: str) -> None:
+    alma = open_store()
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    def work() -> int:
+        def call(task: str) -> object:
+            learned(alma, f"{task} first")
+            return CALLS[kind](alma, task)
+
+        number = 0
+        for number, _ in enumerate(_interrupted(call, stop, every=251, first=3), start=1):
+            task = f"Deploy afterwards {number}"
+            learned(alma, task)
+            assert alma.retrieve(task, agent="victor").outcomes
+            assert task in [outcome.task_description for outcome in alma.list_memories("outcome", limit=5)]
+        return number
+
+    assert _in_time(work) > 10
+    _in_time(lambda: attempted(alma, "Deploy in another thread"))
+    assert alma.verify().ok
+
+
+class CallingEmbedder:
+    """Calls ALMA in the middle of embedding, once at a time. Says nothing of words, so that it is asked for its scale."""
+
+    def __init__(self) -> None:
+        self._embedder = MockEmbedder(model="calling")
+        self.fingerprint = self._embedder.fingerprint
+        self.inside: Callable[[], object] | None = None
+        self.got: list[object] = []
+
+    def embed(self, texts: Sequence[str], /) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        if (inside := self.inside) is not None:
+            self.inside = None
+            self.got.append(inside())
+            self.inside = inside
+        return self._embedder.embed(texts)
+
+
+@pytest.mark.parametrize("outer", [*CALLS, "check"])
+@pytest.mark.parametrize("inner", [*CALLS, "check"])
+def test_an_embedder_may_call_the_store_that_calls_it(open_store: OpenStore, outer: str, inner: str) -> None:
+    embedder = CallingEmbedder()
+    alma = open_store(embedding_provider=embedder)
+    calls: dict[str, Call] = {**CALLS, "check": lambda alma, task: alma.check("victor", task)}
+    embedder.inside = lambda: calls[inner](alma, "Deploy from the embedder")
+    _in_time(lambda: calls[outer](alma, "Deploy the service"))
+    embedder.inside = None
+    if outer in ("learn", "check"):
+        assert embedder.got
+    assert _in_time(alma.verify).ok
+
+
+def test_a_write_in_the_middle_of_a_write_of_its_thread_is_an_error(open_store: OpenStore) -> None:
+    alma = open_store()
+    learned(alma, "Deploy the service")
+    project = alma._room.project
+    with project.write(actor="victor", operation="learn", at=1), pytest.raises(StorageError, match="in the middle of a write"):
+        learned(alma, "Deploy another")
+    learned(alma, "Deploy a third")
