@@ -202,8 +202,18 @@ def test_threads_that_wait_for_a_model_that_fails_get_its_error(tmp_path: Path) 
 
 def test_the_model_is_asked_before_the_evidence_is_locked(tmp_path: Path) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Gathering())) as alma:
-        model.is_locked = alma._room.books._lock.locked
-        alma.strategies(LIKE[0], "dev")
+        lock = alma._room.books._lock
+
+        def is_held() -> bool:
+            """Whether another thread would have to wait."""
+            is_free = lock.acquire(blocking=False)
+            if is_free:
+                lock.release()
+            return not is_free
+
+        with ThreadPoolExecutor(1) as other:
+            model.is_locked = lambda: other.submit(is_held).result()
+            alma.strategies(LIKE[0], "dev")
         assert model.locked == [False]
 
 

@@ -18,15 +18,15 @@ def test_a_strategy_told_in_other_words_is_the_same_one_after_reindexing_and_com
     tmp_path: Path, stored_in: StoredIn
 ) -> None:
     with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as alma:
-        learn(alma, "Relaunch the process and monitor the log")
+        learn(alma, "restart the service and watch the log")
         alma.reindex("minilm")
     with ALMA.open(tmp_path / "store", project_id="shop", **stored_in(tmp_path / "store")) as alma:
-        learn(alma, "Bounce it, then keep an eye on the log output")
+        learn(alma, "Turn the service off and on again and observe its logs")
         together = trials(alma)
-        learn(alma, "Cycle the service, checking the log as it comes up")
+        learn(alma, "Kick the service over and look at the log lines")
         alma.compact()
     with ALMA.open(tmp_path / "store", project_id="shop", **stored_in(tmp_path / "store")) as alma:
-        learn(alma, "Kick the service over and look at the log lines")
+        learn(alma, "Relaunch the process and monitor the log")
         learn(alma, "rolling update")
         assert (together, trials(alma)) == ([2.0], [1.0, 4.0])
         assert alma.verify().ok

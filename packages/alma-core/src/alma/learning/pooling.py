@@ -123,8 +123,9 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         len(experience.strategies),
     )
     alone = merged = _Weighed.of(table, alike, near.is_own)
-    if np.count_nonzero(experience.same) > len(experience.same):
-        merged = _Weighed.of(table.merged(experience.same), alike, near.is_own)
+    one_way = np.where(experience.same >= SAME_WAY, experience.same, 0.0)
+    if np.count_nonzero(one_way) > len(one_way):
+        merged = _Weighed.of(table.merged(one_way), alike, near.is_own)
     successes, trials = merged.successes.sum(axis=1), merged.trials.sum(axis=1)
     later = merged.trials.sum(axis=1, keepdims=True) - np.cumsum(merged.trials, axis=1)
     recent = merged.discounted(later)

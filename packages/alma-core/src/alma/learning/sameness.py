@@ -1,52 +1,61 @@
-"""How probable it is that two strategies are one way in other words: rows of advice are summed by it."""
+"""Whether two strategies are one way in other words, as far as their words say."""
 
 import re
 
 from alma.learning.matching import contradiction, contradiction_in_other_words, same_strategy
-from alma.learning.paraphrases import places
+from alma.learning.paraphrases import is_contrary, places, saying
+from alma.learning.stems import unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
 
-NOT_SAME, SPAN = 0.25, 0.3
-"""Up to this cosine of all-MiniLM-L6-v2 two strategies are different; over this span from there the probability rises to 1."""
+NOT_SAME = 0.25
+"""Up to this cosine of all-MiniLM-L6-v2 the words of two strategies are not compared."""
 
 BY_VECTORS = 0.95
-"""The most that vectors say: the share of pairs in one group of `alma.learning.ways` that are the same. Only where words say so, it is 1."""
+"""The most that is said of strategies that have not the same words."""
 
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SEVERAL_PLACES = 2
-"""Texts that share so much are paraphrases all the same, if other words stand in this number of places."""
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY = 0.8, 0.9, -1.9, -0.8
+"""What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
+that they differ in one place alone, that something in them is contrary. `benchmarks/sameness_constants.py`."""
 
-DOUBTED = -0.5
-"""Stands for two strategies that are most likely two, unless others stand between them."""
-
-SHORT = 4
-"""Of two names of so few words a shared word makes most of the cosine: they are one way only where their words are."""
+WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY)
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
 
 
-def same_weight(one: str, other: str, cosine: float, *, is_calibrated: bool) -> float:
-    """The probability that two strategies are one way, from their words and their cosine; −1 if they are clearly two, `DOUBTED` if most likely.
+def by_words(one: str, other: str, cosine: float) -> float:
+    """What the words of two strategies add to the log-odds that they are one way: ∞ if they are the same, −∞ if they contradict each other.
 
     Names of tools and code are one in the same words alone.
     """
     if _is_code(one) or _is_code(other):
-        return 1.0 if spelt(one) == spelt(other) else -1.0
+        return float("inf") if spelt(one) == spelt(other) else -float("inf")
     mine, theirs = wording(one), wording(other)
     if same_strategy(mine, theirs, cosine):
-        return 1.0
-    shares_words = _share_words(mine, theirs)
-    if contradiction(mine, theirs) if shares_words else contradiction_in_other_words(mine, theirs):
-        return -1.0
-    if not is_calibrated:
-        return 0.0
-    is_short = len(one.split()) <= SHORT and len(other.split()) <= SHORT
-    if is_short or (shares_words and places(mine.spoken, theirs.spoken).count("replace") < SEVERAL_PLACES):
-        return DOUBTED
-    return min(max((cosine - NOT_SAME) / SPAN, 0.0), BY_VECTORS)
+        return float("inf")
+    if contradiction(mine, theirs) if _share_words(mine, theirs) else contradiction_in_other_words(mine, theirs):
+        return -float("inf")
+    return sum(weight * value for weight, value in zip(WEIGHTS, differences(one, other), strict=True))
+
+
+def differences(one: str, other: str) -> tuple[float, ...]:
+    """How the words of two texts differ, as `WEIGHTS` weighs it. Symmetric."""
+    mine, theirs = saying(one), saying(other)
+    telling, others = {*mine.telling}, {*theirs.telling}
+    shared = len(telling & others) / max(len(telling | others), 1)
+    standing_in = _standing_in(mine.wording, theirs.wording, telling) + _standing_in(theirs.wording, mine.wording, others)
+    is_one_place = shared > 0 and places(mine.spoken, theirs.spoken) == ["replace"]
+    is_contrary_to = is_contrary(mine, theirs) or is_contrary(theirs, mine)
+    return shared, standing_in, float(is_one_place), float(is_contrary_to)
+
+
+def _standing_in(one: Wording, other: Wording, telling: set[str]) -> int:
+    """The number of telling words of a text that the other lacks, and for which it has a synonym."""
+    lacking = frozenset(telling - other.all)
+    return len(lacking) - len(unmatched(lacking, other.all - one.all))
 
 
 def _share_words(one: Wording, other: Wording) -> bool:

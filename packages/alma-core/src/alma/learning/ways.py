@@ -3,34 +3,70 @@
 import numpy as np
 
 from alma.learning.experience import Floats, Indices
-from alma.learning.sameness import BY_VECTORS
 
-ONE_WAY, OF_ONE_PAIR = 0.4, 0.1
-"""Two groups of strategies are one from this mean cosine of all-MiniLM-L6-v2 on: over one pair the sum of both, over n pairs `ONE_WAY` and a share
-1 / √n of `OF_ONE_PAIR`, for a mean of more pairs is surer. With `sameness`, .95 of the pairs in `benchmarks/data/strategy_pairs.jsonl` that have one
-row are the same, and .84 of those that are the same have one row."""
+SUBJECT = 0.15
+"""Strategies are about one subject down to this mean cosine of all-MiniLM-L6-v2. Only such are compared: how near two are says most beside how near
+the others are to them that an agent tries for the same tasks."""
 
-CONTRADICTED, DOUBTED = -0.2, 0.2
-"""What counts for the cosine of two strategies that contradict each other, and at most for that of two that are doubted: no group has many such
-pairs."""
+ONE_WAY, OF_ONE_PAIR = 0.5, 0.6
+"""Two groups of one subject are one way from these mean log-odds on: over n pairs `ONE_WAY` and a share 1 / √n of `OF_ONE_PAIR`, for a mean of more
+pairs is surer. `benchmarks/strategy_lists.py`."""
+
+WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
+"""What `features` and a constant make of the log-odds: a logistic regression (`benchmarks/sameness_constants.py`)."""
+
+HIGH = 0.6
+"""What a cosine exceeds this by counts once more."""
+
+SAME_WORDS, CONTRADICTED = 5.0, -3.0
+"""Log-odds of pairs that are the same in their words, at least, and of those whose words contradict each other, at most."""
 
 
-def ways(cosines: Floats, same: Floats) -> Indices:
-    """The number of the group of each of k strategies: average-linkage clustering (Sokal and Michener 1958) down to `ONE_WAY`.
+def features(cosines: Floats) -> Floats:
+    """What vectors say of each pair of k ≥ 2 strategies of one subject (7 × k × k), weighed by `WEIGHTS`.
 
-    `same` is `BY_VECTORS` or more for pairs that are the same, −1 for those that contradict each other, otherwise negative for those in doubt. Both
-    are k × k and symmetric. Deterministic.
+    The cosine; that over √k; what it exceeds `HIGH` by; how far it is ahead of the mean cosine of both with the others; the mean of all cosines;
+    their standard deviation; 1 / √k. The fourth and the sixth are times 1 − 1 / √(k − 1): little is seen of few.
     """
     count = len(cosines)
-    doubted = np.where(same < 0, np.minimum(cosines, DOUBTED), cosines)
-    sums = np.where(same >= BY_VECTORS, 1.0, np.where(same <= -1, CONTRADICTED, doubted))
-    sizes, group = np.ones(count), np.arange(count)
+    few, share = 1 / np.sqrt(count), 1 - 1 / np.sqrt(count - 1)
+    pairs = cosines[np.triu_indices(count, 1)]
+    near = cosines.sum(axis=1) - np.diag(cosines)
+    around = (near[:, None] + near - 2 * cosines) / (2 * max(count - 2, 1))
+    of_pairs = [cosines, few * cosines, np.maximum(cosines - HIGH, 0.0), share * (cosines - around)]
+    return np.stack([*of_pairs, *(np.full_like(cosines, one) for one in (pairs.mean(), share * pairs.std(), few))])
+
+
+def log_odds(cosines: Floats, words: Floats) -> Floats:
+    """The log-odds that two of k ≥ 2 strategies of one subject are one way (k × k, symmetric).
+
+    `words` are what the words of each pair add, ∞ where they are the same, −∞ where they contradict each other.
+    """
+    odds = np.tensordot(WEIGHTS, features(cosines), axes=1) + BASE + np.where(np.isfinite(words), words, 0.0)
+    odds = np.where(words == np.inf, np.maximum(odds, SAME_WORDS), odds)
+    return np.where(words == -np.inf, np.minimum(odds, CONTRADICTED), odds)
+
+
+def subjects(cosines: Floats) -> Indices:
+    """The number of the subject of each of k strategies."""
+    return _linked(cosines, SUBJECT, 0.0)
+
+
+def ways(odds: Floats) -> Indices:
+    """The number of the way of each of k strategies of one subject, from their `log_odds`."""
+    return _linked(odds, ONE_WAY, OF_ONE_PAIR)
+
+
+def _linked(likeness: Floats, least: float, of_one_pair: float) -> Indices:
+    """Average-linkage clustering (Sokal and Michener 1958) of k things by a symmetric k × k likeness. Deterministic."""
+    count = len(likeness)
+    sums, sizes, group = likeness.astype(np.float64), np.ones(count), np.arange(count)
     np.fill_diagonal(sums, -np.inf)
     for _ in range(count - 1):
         pairs = np.outer(sizes, sizes)
-        means = sums / pairs - OF_ONE_PAIR / np.sqrt(pairs)
+        means = sums / pairs - of_one_pair / np.sqrt(pairs)
         one, other = np.unravel_index(int(np.argmax(means)), means.shape)
-        if means[one, other] < ONE_WAY:
+        if means[one, other] < least:
             break
         first, second = min(one, other), max(one, other)
         sums[first] += sums[second]
