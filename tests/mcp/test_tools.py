@@ -401,3 +401,12 @@ async def test_a_check_for_a_misspelt_agent_says_so(alma: ALMA) -> None:
     alma.learn("helena", "Deploy", "failure", "rolling update")
     checked = answer(await call(alma, "alma_check", agent="helen", action="rolling update"))
     assert "did you mean 'helena'?" in checked["hint"]
+
+
+async def test_what_fails_on_other_tasks_is_a_hint_and_no_warning(alma: ALMA) -> None:
+    for service in ("auth", "mail"):
+        task = {"agent": "helena", "task": f"Deploy the {service} service", "task_type": "deployment"}
+        alma.learn(**task, outcome="failure", strategy_used="rolling update", error_message="ImagePullBackOff")
+    checked = answer(await call(alma, "alma_check", agent="helena", action="rolling update", task="Paint the fence"))
+    assert (checked["clear"], checked["warnings"]) == (True, [])
+    assert "on other tasks: rolling update: ImagePullBackOff; it failed 2 of 2 times" in checked["hint"]

@@ -105,7 +105,17 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
         "import_untrusted": {"source": _exported(alma, folder)},
         "step": {"action": "kubectl apply"},
     }
+    if flag.method in ("open", "from_config"):
+        return _opening(flag, folder)
     return needed.get(flag.method, {})
+
+
+def _opening(flag: Flag, folder: Path) -> dict[str, Any]:
+    """What opens a memory that is there."""
+    with ALMA.open(folder / "made", project_id="made"):
+        config = folder / "config.yaml"
+        config.write_text(f"alma: {{project_id: made, storage_dir: {folder / 'made'}}}\n", encoding="utf-8")
+    return {"path": folder / "made", "project_id": "made"} if flag.method == "open" else {"path": config}
 
 
 def _exported(alma: ALMA, folder: Path) -> Path:
@@ -125,7 +135,10 @@ def _called(flag: Flag, alma: ALMA, episode: Episode, arguments: dict[str, Any])
         mirror = AsyncALMA(alma)
         owner: Any = mirror if flag.cls is AsyncALMA else AsyncEpisode(episode, mirror._workers)
         try:
-            return await getattr(owner, flag.method)(**arguments)
+            found = await getattr(owner, flag.method)(**arguments)
+            if isinstance(found, AsyncALMA):
+                await found.close()
+            return found
         finally:
             mirror._workers.dismiss()
 
@@ -180,7 +193,9 @@ def test_true_and_false_are_taken(open_store: OpenStore, tmp_path: Path, flag: F
     alma = open_store()
     alma.learn(agent="helena", task="Deploy the auth service", outcome="success")
     episode = alma.episode(agent="helena", task="Deploy the mail service")
-    _called(flag, alma, episode, {**_arguments(flag, alma, tmp_path), flag.name: value})
+    found = _called(flag, alma, episode, {**_arguments(flag, alma, tmp_path), flag.name: value})
+    if isinstance(found, ALMA):
+        found.close()
 
 
 @pytest.mark.parametrize("value", ["false", 1, np.bool_(True)])

@@ -38,7 +38,6 @@ class Checked(_Answer):
 
     clear: bool
     warnings: list[Warned]
-    elsewhere: list[Warned] = []
     hint: str = ""
 
 

@@ -56,11 +56,9 @@ def check(
     """Use before a risky step: says whether the action is known to fail, and what to do instead."""
     who = calls.access
     checked = calls.alma.check(agent=who.as_agent(agent), action=action, task=task, user_id=who.as_user(user_id))
-    warnings, elsewhere = (
-        [Warned(id=each.anti_pattern.id, summary=each.summary) for each in found]
-        for found in (checked.warnings, checked.elsewhere)
-    )
-    return Checked(clear=checked.is_clear, warnings=warnings, elsewhere=elsewhere, hint=checked.hint or "")
+    warnings = [Warned(id=each.anti_pattern.id, summary=each.summary) for each in checked.warnings]
+    hint = str(checked) if checked.is_clear and checked.elsewhere else checked.hint
+    return Checked(clear=checked.is_clear, warnings=warnings, hint=hint or "")
 
 
 def strategies(
