@@ -115,7 +115,7 @@ def _opening(flag: Flag, folder: Path) -> dict[str, Any]:
     with ALMA.open(folder / "made", project_id="made"):
         config = folder / "config.yaml"
         config.write_text(f"alma: {{project_id: made, storage_dir: {folder / 'made'}}}\n", encoding="utf-8")
-    return {"path": folder / "made", "project_id": "made"} if flag.method == "open" else {"path": config}
+    return {"storage_dir": folder / "made", "project_id": "made"} if flag.method == "open" else {"path": config}
 
 
 def _exported(alma: ALMA, folder: Path) -> Path:
