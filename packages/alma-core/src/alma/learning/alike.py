@@ -1,5 +1,6 @@
 """The probabilities that pairs of strategies are one way, computed once for each pair."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,9 @@ MOST_KNOWN = 512
 """Pairs among this number of strategies, the first ones, are compared, and remembered: 2 MB at most. Later ones are the same in the same words
 alone."""
 
+MOST_LAST = 16
+"""The number of answers that are remembered: 2 MB at most."""
+
 PROBABLE, MOST_OF_TWO = 0.3, 0.5
 """Two strategies that are one way with the first probability, but are not called so, have the second: they lend each other trials where a rate is
 expected, and are counted apart."""
@@ -26,6 +30,8 @@ class AlikeStrategies:
         """`scale` is that of the vectors; `None` if their cosines are not used."""
         self._scale = scale
         self._known = np.full((0, 0), np.nan)
+        self._last: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
+        """What was answered lately: most questions are about the same strategies."""
 
     def weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
         """The probabilities for k strategies, by their numbers, texts and unit vectors: k × k, symmetric, 1 on the diagonal.
@@ -34,6 +40,19 @@ class AlikeStrategies:
         """
         if len(texts) == 1:
             return np.ones((1, 1))
+        key = tuple(numbers)
+        if key in self._last:
+            self._last.move_to_end(key)
+            return self._last[key]
+        found = self._weights(numbers, texts, vectors)
+        if min(key) >= 0:
+            found.setflags(write=False)
+            self._last[key] = found
+            if len(self._last) > MOST_LAST:
+                self._last.popitem(last=False)
+        return found
+
+    def _weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
         self._grow(max(numbers, default=-1) + 1)
         size = len(self._known)
         places = np.array([number if 0 <= number < size else -1 for number in numbers], np.intp)

@@ -58,21 +58,32 @@ def ways(odds: Floats) -> Indices:
 
 
 def _linked(likeness: Floats, least: float, of_one_pair: float) -> Indices:
-    """Average-linkage clustering (Sokal and Michener 1958) of k things by a symmetric k × k likeness. Deterministic."""
+    """Average-linkage clustering (Sokal and Michener 1958) of k things by a symmetric k × k likeness. Deterministic.
+
+    Means are updated by the formula of Lance and Williams (1967), and the best of each row is kept, so that a merge takes time linear in k as a rule.
+    """
     count = len(likeness)
-    sums, sizes, group = likeness.astype(np.float64), np.ones(count), np.arange(count)
-    np.fill_diagonal(sums, -np.inf)
+    means, sizes, group = likeness.astype(np.float64), np.ones(count), np.arange(count)
+    scores = means - of_one_pair
+    np.fill_diagonal(scores, -np.inf)
+    best = scores.max(axis=1)
     for _ in range(count - 1):
-        pairs = np.outer(sizes, sizes)
-        means = sums / pairs - of_one_pair / np.sqrt(pairs)
-        one, other = np.unravel_index(int(np.argmax(means)), means.shape)
-        if means[one, other] < least:
+        one = int(np.argmax(best))
+        if best[one] < least:
             break
-        first, second = min(one, other), max(one, other)
-        sums[first] += sums[second]
-        sums[:, first] = sums[first]
-        sums[second, :] = sums[:, second] = -np.inf
-        sums[first, first] = -np.inf
-        sizes[first] += sizes[second]
+        first, second = sorted((one, int(np.argmax(scores[one]))))
+        is_stale = np.maximum(scores[first], scores[second]) >= best
+        is_gone = scores[second] == -np.inf
+        size = sizes[first] + sizes[second]
+        mean = (sizes[first] * means[first] + sizes[second] * means[second]) / size
+        means[first] = means[:, first] = mean
+        sizes[first] = size
+        row = mean - of_one_pair / np.sqrt(size * sizes)
+        row[is_gone] = row[first] = row[second] = -np.inf
+        scores[first] = scores[:, first] = row
+        scores[second] = scores[:, second] = -np.inf
+        best = np.maximum(best, row)
+        is_stale[first] = is_stale[second] = True
+        best[is_stale] = scores[is_stale].max(axis=1)
         group[group == second] = first
     return group
