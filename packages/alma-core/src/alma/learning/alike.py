@@ -38,8 +38,8 @@ class AlikeStrategies:
 
         They depend on all k: how near two are says most beside how near the others are that an agent tries for the same tasks.
         """
-        if len(texts) == 1:
-            return np.ones((1, 1))
+        if len(texts) <= 1:
+            return np.ones((len(texts), len(texts)))
         key = tuple(numbers)
         if key in self._last:
             self._last.move_to_end(key)
