@@ -48,13 +48,12 @@ class MemoryText:
         with self._lock:
             if self._upto.get(project, -1) < head:
                 self._catch_up(session, project, head)
-            return _LISTS.lists(self._held, project, stems, limit=limit)
+            return _LISTS.lists(self._database, project, stems, limit=limit)
 
     def drop(self) -> None:
         """Forgets all texts."""
         with self._lock:
-            self._held.close()
-            self._begin_empty()
+            self._let_go()
 
     def renew_in_child(self) -> None:
         """Begins anew if another thread was using it; the database of that thread is kept, for to close it would wait for the thread."""
@@ -68,37 +67,49 @@ class MemoryText:
 
     def _begin_empty(self) -> None:
         self._upto: dict[int, int] = {}
-        self._held = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Connection)
-        self._held.execute("PRAGMA temp_store=MEMORY")
+        self._held: Connection | None = None
+
+    @property
+    def _database(self) -> Connection:
+        """The database in memory, made when it is first asked for."""
+        if self._held is None:
+            self._held = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Connection)
+            self._held.execute("PRAGMA temp_store=MEMORY")
+        return self._held
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+        self._begin_empty()
 
     def _catch_up(self, session: Session, project: int, head: int) -> None:
         upto = self._upto.get(project)
-        self._held.execute("BEGIN")
+        self._database.execute("BEGIN")
         try:
             if upto is None:
                 self._make(project)
                 self._take(project, session.all("texts_searched", {"project": project}))
             else:
                 self._renew(session, project, {"project": project, "after": upto, "upto": head})
-            self._held.execute("COMMIT")
+            self._database.execute("COMMIT")
         except BaseException:
-            self._held.execute("ROLLBACK")
+            self._database.execute("ROLLBACK")
             raise
         self._upto[project] = head
 
     def _make(self, project: int) -> None:
-        self._held.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, {TOKENIZER})")
-        self._held.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
-        self._held.execute(f"CREATE TABLE passage_{project:d} (passage INTEGER PRIMARY KEY, memory INTEGER NOT NULL)")
+        self._database.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, {TOKENIZER})")
+        self._database.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
+        self._database.execute(f"CREATE TABLE passage_{project:d} (passage INTEGER PRIMARY KEY, memory INTEGER NOT NULL)")
 
     def _renew(self, session: Session, project: int, span: dict[str, int]) -> None:
         """Takes in anew the memories that changed, and lets go of those that are gone."""
         gone = json.dumps([passage for (passage,) in session.all("removed_since", span)])
         left = f"DELETE FROM passage_{project:d} WHERE passage IN (SELECT value FROM json_each(?)) RETURNING memory"  # noqa: S608 - a number
         changed = {memory for (memory,) in session.all("texts_touched", span)}
-        changed |= {memory for (memory,) in self._held.execute(left, (gone,)).fetchall()}
+        changed |= {memory for (memory,) in self._database.execute(left, (gone,)).fetchall()}
         documents = [(document,) for memory in changed for document in (2 * memory, 2 * memory + 1)]
-        self._held.executemany(f"DELETE FROM text_{project:d} WHERE rowid = ?", documents)  # noqa: S608 - a number
+        self._database.executemany(f"DELETE FROM text_{project:d} WHERE rowid = ?", documents)  # noqa: S608 - a number
         self._take(project, session.all("texts_searched_of", {"rows": json.dumps(sorted(changed))}))
 
     def _take(self, project: int, rows: Iterator[tuple[int, int, int, int, bytes, bytes]]) -> None:
@@ -117,8 +128,8 @@ class MemoryText:
                 )
 
         numbers: list[tuple[int, int]] = []
-        insert_all(self._held, project, searched())
-        self._held.executemany(f"INSERT OR REPLACE INTO passage_{project:d} VALUES (?, ?)", numbers)  # noqa: S608 - a number
+        insert_all(self._database, project, searched())
+        self._database.executemany(f"INSERT OR REPLACE INTO passage_{project:d} VALUES (?, ?)", numbers)  # noqa: S608 - a number
 
     def _passage(self, row: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
         return Passage.model_construct(
