@@ -158,3 +158,19 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
     first, again = (known.weights(range(3), texts, np.linalg.cholesky(cosines).astype(np.float32)) for _ in range(2))
     assert first[1, 2] == BY_VECTORS
     assert np.array_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("git push", "git push --force"),
+        ("git push --force", "git push --force-with-lease"),
+        ("pytest -x", "pytest -n auto"),
+        ("deploy on Friday", "deploy on Monday"),
+        ("offer a full refund", "offer a partial refund"),
+        ("reply in French", "answer in English"),
+        ("call in the morning", "call in the afternoon"),
+    ],
+)
+def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0

@@ -25,6 +25,17 @@ _SENTENCE = 4
 _MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
 _TIMES = frozenset(map(stem, ("before", "after")))
 _ONE = {"1"}
+_KINDS = tuple(
+    frozenset(map(stem, names.split()))
+    for names in (
+        "monday tuesday wednesday thursday friday saturday sunday weekend weekday",
+        "january february march april june july august september october november december",
+        "morning noon afternoon evening night midnight",
+        "full partial half",
+        "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
+    )
+)
+"""Names of things that exclude each other, as numbers do."""
 
 
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
@@ -38,7 +49,7 @@ def contradiction(a: Wording, b: Wording) -> str | None:
     signs = (
         _other_signs(a, b) if a.signs and b.signs else None
     )  # a sign that the other leaves out, such as that of a flag, contradicts nothing
-    return signs or _reversal(a, b) or exchange(a, b) or _amounts(a, b)
+    return signs or _reversal(a, b) or exchange(a, b) or _amounts(a, b) or _other_of_a_kind(a, b)
 
 
 def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
@@ -50,6 +61,7 @@ def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
     mine, theirs = {*a.numbers} - _ONE, {*b.numbers} - _ONE
     return (
         bool(mine and theirs and mine != theirs)
+        or _other_of_a_kind(a, b) is not None
         or other_version(a, b) is not None
         or _denies_word_of(a, b)
         or _denies_word_of(b, a)
@@ -167,6 +179,15 @@ def _amounts(a: Wording, b: Wording) -> str | None:
     if a.numbers != b.numbers and not says_no_more_than_a:
         return f"numbers: {', '.join(a.numbers)} / {', '.join(b.numbers)}"
     return other_version(a, b)
+
+
+def _other_of_a_kind(a: Wording, b: Wording) -> str | None:
+    """Returns the names of one kind of which each text has others, if any: days, parts of the day, languages."""
+    for names in _KINDS:
+        mine, theirs = a.all & names, b.all & names
+        if mine and theirs and not mine & theirs:
+            return f"others of a kind: {', '.join(sorted(mine))} / {', '.join(sorted(theirs))}"
+    return None
 
 
 def other_version(a: Wording, b: Wording) -> str | None:

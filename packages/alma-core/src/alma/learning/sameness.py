@@ -1,9 +1,11 @@
 """Whether two strategies are one way in other words, as far as their words say."""
 
 import re
+from collections.abc import Sequence
 
 from alma.learning.matching import contradiction, contradiction_in_other_words, same_strategy
 from alma.learning.paraphrases import is_contrary, places, saying
+from alma.learning.shell import is_flag, program_of
 from alma.learning.stems import unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
@@ -33,6 +35,8 @@ def by_words(one: str, other: str, cosine: float) -> float:
     """
     if _is_code(one) or _is_code(other):
         return float("inf") if spelt(one) == spelt(other) else -float("inf")
+    if _is_run_otherwise(one.split(), other.split()):
+        return -float("inf")
     mine, theirs = wording(one), wording(other)
     if same_strategy(mine, theirs, cosine):
         return float("inf")
@@ -61,6 +65,12 @@ def _standing_in(one: Wording, other: Wording, telling: set[str]) -> int:
 def _share_words(one: Wording, other: Wording) -> bool:
     shared = len(one.telling & other.telling)
     return shared > 0 and shared >= SHARED * min(len(one.telling), len(other.telling))
+
+
+def _is_run_otherwise(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Returns True for one program with other options: `git push`, `git push --force`."""
+    options = [{word for word in words[1:] if is_flag(word)} for words in (one, other)]
+    return bool(one and other) and one[0] == other[0] and options[0] != options[1] and program_of(one[0]) != ""
 
 
 def _is_code(text: str) -> bool:

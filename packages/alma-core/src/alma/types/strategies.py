@@ -105,7 +105,8 @@ class StrategyTable(Value):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(row.summary for row in self.rows) or _hinted("nothing was tried yet", self.hint)
+        nothing = "nothing was tried yet" if self.task is None else "nothing was tried yet on such tasks"
+        return "\n".join(row.summary for row in self.rows) or _hinted(nothing, self.hint)
 
 
 class ActionWarning(Value):
