@@ -16,6 +16,7 @@ from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
+from alma.memory.recall.tried_actions import tried_action
 from alma.memory.room import Room
 from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
@@ -53,12 +54,35 @@ def check(
     text = redacted(args.checked_text(action, "action"))
     asked = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
     user = args.optional_name(user_id, "user_id")
-    matching = _matching(room, reader, user, text)
+    matching = _with_what_was_tried(room, reader, user, text, _matching(room, reader, user, text), *asked)
     relevant = _relevant(room, reader, user, matching.keys(), *asked)
     warnings = _described(room, reader, matching, relevant, matching.keys() - relevant.hidden.keys())
     elsewhere = _described(room, reader, matching, relevant, _failing_elsewhere(room, reader, user, relevant))
     hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
     return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=elsewhere, hint=hint)
+
+
+def _with_what_was_tried(
+    room: Room,
+    reader: str,
+    user: str | None,
+    action: str,
+    matching: Mapping[int, tuple[AntiPattern, float]],
+    task: str | None,
+    task_type: str | None,
+) -> dict[int, tuple[AntiPattern, float]]:
+    """The patterns that match, and those learned from the action in other words; of an action that works, none that was learned on another way."""
+    asked = asking(room, reader=reader, task=task, task_type=task_type, user_id=user)
+    tried = tried_action(room, asked, action, room.project.learned.behind(list(matching)))
+    partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
+    places = room.project.find(list(tried.rules)).values() if tried.rules else ()
+    rows = [
+        one.memory for one in places if one.partition.row in partitions and not one.is_archived and one.memory not in matching
+    ]
+    found = room.project.memories(rows) if rows else {}
+    cosines = _cosines(room, matched_text(action), list(partitions), rows) if rows else {}
+    more = {row: (memory, cosines.get(row, 0.0)) for row, memory in found.items() if isinstance(memory, AntiPattern)}
+    return {**{row: one for row, one in matching.items() if row not in tried.others}, **more}
 
 
 def _failing_elsewhere(room: Room, reader: str, user: str | None, relevant: RelevantRules) -> list[int]:
