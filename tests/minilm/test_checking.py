@@ -38,6 +38,17 @@ def test_an_action_that_failed_in_other_words_is_warned_of_in_each(alma: ALMA) -
         assert 0 < warning.similarity <= 1.001
 
 
+@pytest.mark.parametrize(("failing", "working"), [("deploy on Friday", "deploy on Monday"), ("curl -k", "curl")])
+def test_an_action_that_works_is_not_warned_of_for_what_it_resembles(alma: ALMA, failing: str, working: str) -> None:
+    for number, (action, outcome) in enumerate([(failing, "failure")] * 2 + [(working, "success")] * 3):
+        task = f"Release number {number}"
+        alma.learn(agent="ops", task=task, task_type="release", outcome=outcome, strategy_used=action, error_message="outage")
+
+    assert alma.check(agent="ops", action=working, task_type="release").is_clear
+    assert alma.check(agent="ops", action=working).is_clear
+    assert not alma.check(agent="ops", action=failing, task_type="release").is_clear
+
+
 def test_for_an_unlike_task_it_is_reported_and_no_warning(alma: ALMA) -> None:
     found = alma.check(agent="dev", action="do a rolling update", task="Water the plants")
 

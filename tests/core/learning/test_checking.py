@@ -173,15 +173,6 @@ def test_a_task_says_nothing_on_what_a_type_was_learned_from_unless_it_is_one_of
     assert alma.check("dev", "rolling update", "Paint the fence").is_clear
 
 
-def test_an_action_that_works_is_not_warned_of_for_what_it_resembles(alma: ALMA) -> None:
-    learn(alma, "dev", "failure", "Deploy without the smoke tests on Friday", times=2)
-    learn(alma, "dev", "success", "Deploy without the smoke tests on Friday evening", times=3)
-
-    assert alma.check("dev", "Deploy without the smoke tests on Friday evening").is_clear
-    assert alma.check("dev", "Deploy without the smoke tests on Friday evening", TASK).is_clear
-    assert not alma.check("dev", "Deploy without the smoke tests on Friday", TASK).is_clear
-
-
 def test_a_warning_is_the_rule_as_it_stands_now(alma: ALMA) -> None:
     same = {"agent": "dev", "task_type": "deployment", "error_message": "quota exceeded"}
     alma.learn_many(
