@@ -76,3 +76,10 @@ def test_another_way_to_run_a_program_is_not(pattern: str, action: str) -> None:
 
 def test_a_pattern_that_names_only_a_program_is_told_apart() -> None:
     assert compared("cat on large files", "cat huge.log") is Likeness.PROGRAM
+
+
+@pytest.mark.parametrize(
+    ("pattern", "action"), [("git commit --no-verify", "git commit -mfinal"), ("pytest --exitfirst", "pytest -kxml")]
+)
+def test_a_value_behind_a_short_option_is_no_option(pattern: str, action: str) -> None:
+    assert compared(pattern, action) is Likeness.OTHER

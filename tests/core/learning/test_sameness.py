@@ -8,6 +8,7 @@ from alma.learning.pooling import SAME_WAY
 from alma.learning.sameness import BY_VECTORS
 from alma.learning.scale import OWN
 from alma.learning.ways import log_odds, ways
+from facade import OpenStore
 
 
 def vectors_at(cosine: float) -> np.ndarray:
@@ -174,3 +175,22 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
 )
 def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+def test_no_paraphrase_joins_a_way_and_its_denial() -> None:
+    texts = ["delete all incomplete rows", "do not delete all incomplete rows", "drop the rows with missing values"]
+    weights = same_weights(texts, all_at(0.9, 3))
+    assert weights[0, 1] == 0
+    assert weights[0, 2] < SAME_WAY or weights[1, 2] < SAME_WAY
+
+
+def test_what_is_asked_about_changes_nothing_among_what_was_tried(open_store: OpenStore) -> None:
+    alma = open_store()
+    for way in ("blue-green deployment", "use a blue-green deployment", "rolling update"):
+        alma.learn("dev", f"Deploy {way}", "success", way, task_type="deployment")
+    before = alma.strategies("Deploy", "dev", task_type="deployment").rows
+
+    sure = alma.assess("a deployment, blue and green", context="Deploy", agent="dev", task_type="deployment")
+
+    assert sure.trials <= 3
+    assert alma.strategies("Deploy", "dev", task_type="deployment").rows == before

@@ -220,7 +220,11 @@ class _Ways:
                 numbers.append(-1)
                 texts.append(text)
                 vectors = np.concatenate([vectors, vector[None]])
-        return cls(numbers, texts, side.alike.weights(numbers, texts, vectors))
+        same = side.alike.weights(numbers, texts, vectors)
+        if len(numbers) > len(tried):  # what is only asked about changes nothing among those that were tried
+            count, same = len(tried), same.copy()
+            same[:count, :count] = side.alike.weights(numbers[:count], texts[:count], vectors[:count])
+        return cls(numbers, texts, same)
 
 
 def _advice(side: Side, near: Nearness, found: _Cells, weight: Floats, ways: _Ways, reader: str | None) -> Advice:

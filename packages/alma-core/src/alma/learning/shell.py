@@ -45,6 +45,8 @@ _LONG_OPTIONS = {
     "rsync": {"n": "--dry-run"},
 }
 """Short options whose long ones begin with another letter, or have several words."""
+_TAKING_VALUES = {"curl": "AbCdeEFhHmoQrTuwxXyYz", "git": "CcFmtu", "make": "CfIjloW", "pytest": "cknmoprW", "rsync": "BefMT"}
+"""Short options behind which the rest of a word is their value: `-mfinal`."""
 _WRITTEN_AS = {"gradlew": "gradle", "mvnw": "mvn"}
 """Scripts in a project that stand for a program."""
 
@@ -140,8 +142,14 @@ def with_long_options(program: str, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
     result: list[str] = []
     for word in words:
-        letters = [letter for letter in word[1:] if letter in known] if _BUNDLE.fullmatch(word) else []
-        rest = "".join(letter for letter in word if letter not in letters)
+        bundle = word[1:] if _BUNDLE.fullmatch(word) else ""
+        flags = next((bundle[:place] for place, letter in enumerate(bundle) if letter in _TAKING_VALUES[program]), bundle)
+        letters = [letter for letter in flags if letter in known]
+        rest = (
+            "-" * bool(bundle) + "".join(letter for letter in flags if letter not in letters) + bundle[len(flags) :]
+            if bundle
+            else word
+        )
         result += [*([] if letters and rest == "-" else [rest]), *(known[letter] for letter in letters)]
     return tuple(result)
 

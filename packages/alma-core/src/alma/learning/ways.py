@@ -18,8 +18,8 @@ WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
 HIGH = 0.6
 """What a cosine exceeds this by counts once more."""
 
-SAME_WORDS, CONTRADICTED = 5.0, -3.0
-"""Log-odds of pairs that are the same in their words, at least, and of those whose words contradict each other, at most."""
+SAME_WORDS = 5.0
+"""Log-odds of pairs that are the same in their words, at least."""
 
 
 def features(cosines: Floats) -> Floats:
@@ -44,7 +44,7 @@ def log_odds(cosines: Floats, words: Floats) -> Floats:
     """
     odds = np.tensordot(WEIGHTS, features(cosines), axes=1) + BASE + np.where(np.isfinite(words), words, 0.0)
     odds = np.where(words == np.inf, np.maximum(odds, SAME_WORDS), odds)
-    return np.where(words == -np.inf, np.minimum(odds, CONTRADICTED), odds)
+    return np.where(words == -np.inf, -np.inf, odds)
 
 
 def subjects(cosines: Floats) -> Indices:
@@ -53,7 +53,7 @@ def subjects(cosines: Floats) -> Indices:
 
 
 def ways(odds: Floats) -> Indices:
-    """The number of the way of each of k strategies of one subject, from their `log_odds`."""
+    """The number of the way of each of k strategies of one subject, from their `log_odds`. None holds two that contradict each other: −∞ stays."""
     return _linked(odds, ONE_WAY, OF_ONE_PAIR)
 
 

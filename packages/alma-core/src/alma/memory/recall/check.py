@@ -1,6 +1,6 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -57,7 +57,7 @@ def check(
     matching = _with_what_was_tried(room, reader, user, text, _matching(room, reader, user, text), *asked)
     relevant = _relevant(room, reader, user, matching.keys(), *asked)
     warnings = _described(room, reader, matching, relevant, matching.keys() - relevant.hidden.keys())
-    elsewhere = _described(room, reader, matching, relevant, _failing_elsewhere(room, reader, user, relevant))
+    elsewhere = _described(room, reader, matching, relevant, _failing_elsewhere(room, reader, user, relevant), warnings)
     hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
     return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=elsewhere, hint=hint)
 
@@ -102,21 +102,31 @@ def _described(
     matching: Mapping[int, tuple[AntiPattern, float]],
     relevant: RelevantRules,
     rows: Collection[int],
+    said: Collection[ActionWarning] = (),
 ) -> tuple[ActionWarning, ...]:
-    """Warnings of some of the patterns, the nearest first: with what they say of the task at hand, else of tasks like that which they began on."""
+    """Warnings of some of the patterns, the nearest first: with what they say of the task at hand, else of tasks like that which they began on.
+
+    Of each pattern there is one, none of those that are `said` already.
+    """
     behind = room.project.learned.behind(list(rows))
-    at_home = as_they_stand(room, {row: matching[row][0] for row in rows if row not in relevant.shown})
-    current = {row: at_home.get(row, matching[row][0]) for row in rows}
-    patterns = {row: relevant.as_warning(row, pattern) for row, pattern in current.items() if isinstance(pattern, AntiPattern)}
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
-        pattern, (_, cosine) = patterns[row], matching[row]
+        pattern, cosine = matching[row]
         content = pattern.pattern, pattern.why_bad, pattern.better_alternative or ""
         return -cosine, row not in behind, pattern.agent != reader, content, -row
 
-    ordered = sorted(patterns, key=place)
-    warnings = [_warning(patterns[row], matching[row][1], reader, _counts(patterns[row], behind.get(row))) for row in ordered]
-    return tuple(_folded(warnings)[:MOST])
+    first: dict[str, int] = {}
+    for row in sorted(rows, key=place):
+        first.setdefault(_key(matching[row][0]), row)
+    chosen = [row for key, row in first.items() if key not in {_key(one.anti_pattern) for one in said}][:MOST]
+    at_home = as_they_stand(room, {row: matching[row][0] for row in chosen if row not in relevant.shown})
+    current = {row: at_home.get(row, matching[row][0]) for row in chosen}
+    patterns = {row: relevant.as_warning(row, one) for row, one in current.items() if isinstance(one, AntiPattern)}
+    return tuple(_warning(one, matching[row][1], reader, _counts(one, behind.get(row))) for row, one in patterns.items())
+
+
+def _key(pattern: AntiPattern) -> str:
+    return normalised(pattern.pattern) or pattern.pattern
 
 
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
@@ -161,15 +171,6 @@ def _cosines(room: Room, action: str, partitions: Sequence[int], rows: Sequence[
     for memory, passage, score in zip(scored.memories.tolist(), scored.passages.tolist(), scored.scores.tolist(), strict=True):
         first[memory] = min(first.get(memory, (passage, score)), (passage, score))
     return {memory: score for memory, (_, score) in first.items()}
-
-
-def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
-    """The first of all that warn of the same pattern."""
-    said: dict[str, ActionWarning] = {}
-    for warning in warnings:
-        pattern = warning.anti_pattern.pattern
-        said.setdefault(normalised(pattern) or pattern, warning)
-    return list(said.values())
 
 
 def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None:

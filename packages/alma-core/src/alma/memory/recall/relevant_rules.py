@@ -219,20 +219,22 @@ def _judge(
             continue
         judged = standings.of(place)
         level = judged.heuristic if kind == MemoryType.HEURISTIC else judged.anti_pattern
-        if level is None:
-            if known.advice.trials[place] < least.judged_from and not _is_contradicted(known, place, kind):
-                continue
+        is_thin = known.advice.trials[place] < least.judged_from and not _is_contradicted(known, place, kind)
+        if level is None and not is_thin:
             found.hidden[row] = OTHERWISE
         elif any(known.same[place, other] >= SAME_WAY for other in taken.get(kind, ())):
             found.hidden[row] = ALREADY_SHOWN
         else:
             taken.setdefault(kind, []).append(place)
-            instead = None
-            if kind == MemoryType.ANTI_PATTERN:
-                found.failing.add(row)
-                instead = alternative_to(known, place)
-            reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
-            found.shown[row] = Shown(judged.row, level, float(known.advice.expected[place]), instead, reasons)
+            if level is not None:
+                found.shown[row] = _shown(known, place, judged.row, level, is_failing=kind == MemoryType.ANTI_PATTERN)
+                found.failing |= {row} if kind == MemoryType.ANTI_PATTERN else set()
+
+
+def _shown(known: Consulted, place: int, row: Row, level: Level, *, is_failing: bool) -> Shown:
+    instead = alternative_to(known, place) if is_failing else None
+    reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
+    return Shown(row, level, float(known.advice.expected[place]), instead, reasons)
 
 
 def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
