@@ -1,4 +1,4 @@
-"""The probabilities that pairs of strategies are one way, computed once for each pair."""
+"""The probabilities that pairs of strategies are one way. What their words say is read once for each pair."""
 
 from collections import OrderedDict
 from collections.abc import Sequence

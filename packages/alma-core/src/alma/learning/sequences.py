@@ -28,7 +28,7 @@ def steps_in(text: str) -> tuple[Step, ...]:
 def is_out_of_order(named: Sequence[Step], taken: Sequence[Step]) -> bool:
     """Returns True if two texts are sequences, and `taken` has the steps of `named` in another order.
 
-    Of sequences of names all have to be there. Steps in other words may be told otherwise: of these only those count that are found.
+    Of sequences of names all have to be there. Steps in other words may be phrased differently: of these only those count that are found.
     """
     if not (named and taken):
         return False

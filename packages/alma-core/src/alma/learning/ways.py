@@ -16,7 +16,7 @@ WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
 """What `features` and a constant make of the log-odds: a logistic regression (`benchmarks/sameness_constants.py`)."""
 
 HIGH = 0.6
-"""What a cosine exceeds this by counts once more."""
+"""What a cosine exceeds this by has a weight of its own."""
 
 SAME_WORDS = 5.0
 """Log-odds of pairs that are the same in their words, at least."""
@@ -60,7 +60,7 @@ def ways(odds: Floats) -> Indices:
 def _linked(likeness: Floats, least: float, of_one_pair: float) -> Indices:
     """Average-linkage clustering (Sokal and Michener 1958) of k things by a symmetric k × k likeness. Deterministic.
 
-    Means are updated by the formula of Lance and Williams (1967), and the best of each row is kept, so that a merge takes time linear in k as a rule.
+    Means are updated by the formula of Lance and Williams (1967). The best of each row is kept, so that few rows are searched again after a merge.
     """
     count = len(likeness)
     means, sizes, group = likeness.astype(np.float64), np.ones(count), np.arange(count)
