@@ -98,6 +98,7 @@ def test_of_a_listener_nothing_stays_when_its_alma_is_closed(alma: ALMA) -> None
 
 
 def test_a_listener_is_closed_when_no_crew_looks_for_one(alma: ALMA) -> None:
+    gc.collect()
     listener = ALMACrewListener(alma)
     closing = Thread(target=listener.close)
     with LOCK:  # as a crew that begins a task holds it
@@ -106,6 +107,21 @@ def test_a_listener_is_closed_when_no_crew_looks_for_one(alma: ALMA) -> None:
         assert listener.is_open
     closing.join()
     assert not listener.is_open
+
+
+def test_a_listener_that_is_collected_waits_for_nobody(tmp_path: Path) -> None:
+    alma = ALMA.open(tmp_path / "dropped", project_id="crews", embedding_provider="hash")
+    ALMACrewListener(alma)
+    dropped = [alma]
+    del alma
+    collecting = Thread(target=lambda: (dropped.clear(), gc.collect()), daemon=True)
+    with LOCK:  # as a crew that begins a task, whose thread starts another in which the collector runs
+        collecting.start()
+        collecting.join(10)
+        assert not collecting.is_alive()
+    with ALMA.open(tmp_path / "next", project_id="crews", embedding_provider="hash") as alma:
+        ALMACrewListener(alma).close()
+    assert registered()[0] == 0
 
 
 def test_of_a_listener_nothing_stays_when_nobody_keeps_its_alma(tmp_path: Path) -> None:

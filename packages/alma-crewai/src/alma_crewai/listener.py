@@ -60,10 +60,15 @@ def stop(recorder: Recorder) -> None:
 
 
 def _leave_if_alone() -> None:
-    with LOCK:
+    """Never waits: the collector calls it in any thread, also in one that the holder of the lock waits for. Hooks that stay do nothing."""
+    if not LOCK.acquire(blocking=False):
+        return
+    try:
         if not any(True for _ in OPEN):  # its length counts one that is being collected
             for point, hook in _HOOKS.items():
                 unregister_hook(point, hook)
+    finally:
+        LOCK.release()
 
 
 def _before_crew(ctx: Any) -> None:
