@@ -1,15 +1,17 @@
 """Whether strategies of one list are told apart, and wordings of one strategy recognised: `python -m benchmarks.strategy_lists`.
 
-A list has four or five ways to do one kind of task, each in four wordings, as agents record them: short, and about one subject. Two that are called
-one way are summed in a row, so a wrong pair is a false count. Half of the lists were tuned on; of the others, in other domains, only the totals were
-looked at. Which pairs are one way depends on what else an agent tries for such tasks, so each list is asked in several ways: whole, half of it at
-random, each strategy alone, alone beside one wording of another, one wording of each and a second one of one, and four lists at once. The
-vocabularies of `benchmarks.simulation` (six strategies, five wordings in quite other words) are asked whole.
+A list has four to six ways to do one kind of task, each in four wordings, as agents record them. In `data/strategy_lists.jsonl` they are short
+sentences; those of `data/strategy_lists_2.jsonl`, each with the task that it was used for, have commands, calls, names, amounts and reasons in them.
+Two that are called one way are summed in a row, so a wrong pair is a false count. Half of the lists were tuned on; of the others, in other domains,
+only the totals were looked at. Which pairs are one way depends on what else an agent tries for such tasks, so each list is asked in several ways:
+whole, half of it at random, each strategy alone, alone beside one wording of another, one wording of each and a second one of one, and four lists at
+once. The vocabularies of `benchmarks.simulation` (six strategies, five wordings in quite other words) are asked whole.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
+from pathlib import Path
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -22,7 +24,7 @@ from benchmarks.screen import wide_console
 from benchmarks.simulation.cached_texts import CachedEmbedder
 from benchmarks.simulation.told import vocabulary
 
-DATA = FOLDER / "strategy_lists.jsonl"
+SHORT, WITH_COMMANDS = FOLDER / "strategy_lists.jsonl", FOLDER / "strategy_lists_2.jsonl"
 DEVELOPMENT, JUDGING = ("operations", "airline", "office"), ("banking", "debugging", "helpdesk", "repositories", "orders")
 SEEDS, TOGETHER = 3, 4
 
@@ -31,10 +33,15 @@ Wordings = list[tuple[str, int]]
 """Texts, each with the number of its strategy."""
 
 
-def read(split: str) -> list[Strategies]:
+def read(split: str, path: Path = SHORT) -> list[Strategies]:
     """The lists of a split: "tuned on" or "judging"."""
-    found = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
-    return [one["strategies"] for one in found if one["split"] == split]
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [[[*map(_text, wordings)] for wordings in one["strategies"]] for one in found if one["split"] == split]
+
+
+def _text(wording: str | tuple[str, str]) -> str:
+    """The strategy of a wording that may stand beside the task it was used for."""
+    return wording if isinstance(wording, str) else wording[1]
 
 
 def whole(strategies: Strategies, _: np.random.Generator) -> Iterator[Wordings]:
@@ -101,13 +108,13 @@ def main() -> None:
         beside_another,
         one_of_each,
     )
-    for split in ("tuned on", "judging"):
-        lists = read(split)
+    for path, split in product((SHORT, WITH_COMMANDS), ("tuned on", "judging")):
+        name, lists = f"{'short' if path == SHORT else 'with commands'}, {split}", read(split, path)
         for ask in ways:
             asked = [ask(one, np.random.default_rng([seed, place])) for seed in range(SEEDS) for place, one in enumerate(lists)]
-            _add(table, split, ask.__name__.replace("_", " "), judged([*chain.from_iterable(asked)], embedder))
+            _add(table, name, ask.__name__.replace("_", " "), judged([*chain.from_iterable(asked)], embedder))
         mixed = chain.from_iterable(together(lists, np.random.default_rng(seed)) for seed in range(SEEDS))
-        _add(table, split, "four lists together", judged([*mixed], embedder))
+        _add(table, name, "four lists together", judged([*mixed], embedder))
     for name, names in (("vocabularies tuned on", DEVELOPMENT), ("vocabularies for judging", JUDGING)):
         asked = [whole(vocabulary(one).strategies, np.random.default_rng(0)) for one in names]
         _add(table, name, "whole", judged([*chain.from_iterable(asked)], embedder))

@@ -5,7 +5,7 @@ import pytest
 
 from alma.learning.alike import MOST_KNOWN, MOST_OF_TWO, AlikeStrategies, same_weights
 from alma.learning.pooling import SAME_WAY
-from alma.learning.sameness import BY_VECTORS
+from alma.learning.sameness import BY_VECTORS, by_words
 from alma.learning.scale import OWN
 from alma.learning.ways import log_odds, ways
 from facade import OpenStore
@@ -101,6 +101,44 @@ def test_what_is_said_of_the_same_word_parts_texts_in_other_words(one: str, othe
     assert same_weights([one, other], vectors_at(0.9))[0, 1] == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("add sleep(5) before the assertion", "added a hard-coded 5s delay before the assert"),
+        ("backfill in batches of 10,000 rows", "batched backfill, 10k rows per batch"),
+        ("Raise the memory limit to twice the p99", "set the memory limit to double the p99"),
+        ("rewrite the subquery as a join", "rewrote the query to use a join instead of the subquery"),
+        ("skip the flaky test", "disable the flaky test"),
+        ("wait until the network is idle, then assert", "Assert only after waiting for networkidle"),
+        ("stub out the HTTP client", "mocked the http client in the unit tests"),
+        ("truncate the open log, `logrotate -f`", "truncate the open logs, then logrotate --force"),
+    ],
+)
+def test_what_only_sounds_like_a_contradiction_parts_nothing(one: str, other: str) -> None:
+    assert np.isfinite(by_words(one, other, 0.7))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ('refund(amount, method="card", order_id)', 'refund(amount, method="credit", order_id)', False),
+        ('track(carrier="dhl", number="JD0146")', 'track(carrier="dhl", number="JD9999")', True),
+        ("find_order, then refund_order", "find_order, then send_mail, then refund_order", False),
+        ("find_order(id) → refund_order(id)", "find_order(id) -> refund_order(id)", True),
+    ],
+)
+def test_calls_are_one_way_with_the_same_values_in_the_same_order(one: str, other: str, is_one: bool) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == float(is_one)
+
+
+def test_other_ways_change_nothing_for_calls_that_differ_in_a_value() -> None:
+    calls = ['refund(amount, method="card")', 'refund(amount, method="credit")']
+    others = [f'{name}_{name}(to="{name}")' for name in ("mail", "search", "track", "close")]
+    vectors = np.concatenate([vectors_at(0.97), np.zeros((2, 4))], axis=1)
+    vectors = np.concatenate([vectors, np.eye(6)[2:]]).astype(np.float32)
+    assert same_weights([*calls, *others], vectors)[0, 1] == 0
+
+
 def test_the_same_words_are_the_same_way() -> None:
     assert same_weights(["Blue-green deployment", "blue-green deployment"], vectors_at(0.1)).tolist() == [[1, 1], [1, 1]]
 
@@ -175,6 +213,19 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
 )
 def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("git push -f", "git push --force"), ("docker system prune -af", "docker system prune --all --force")],
+)
+def test_a_command_with_the_same_options_is_the_same_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.4))[0, 1] == 1
+
+
+def test_other_code_parts_sentences_that_sound_alike() -> None:
+    one, other = "rebased with `git rebase origin/main`, then pushed", "merged with `git merge origin/main`, then pushed"
+    assert same_weights([one, other], vectors_at(0.85))[0, 1] == 0
 
 
 def test_no_paraphrase_joins_a_way_and_its_denial() -> None:

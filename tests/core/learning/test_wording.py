@@ -4,7 +4,7 @@ from time import thread_time
 
 import pytest
 
-from alma.learning.reading import words_and_numbers
+from alma.learning.reading import numbers_apart, words_and_numbers
 from alma.learning.stems import mean_the_same, opposites, stem
 from alma.learning.wording import wording
 
@@ -55,10 +55,34 @@ def test_opposites_hold_both_ways_for_every_stem() -> None:
         ("bug #12", []),
         ("v2 and k8s", []),
         ("two 3", ["2", "3"]),
+        ("10k rows at a time", ["10000"]),
+        ("2 more days", ["172800s"]),
+        ("half a minute", ["30s"]),
+        ("2x the p99, three times", ["2", "3"]),
+        ("double the limit", ["2"]),
+        ("512Mi", ["5.12e+08B"]),
     ],
 )
 def test_numbers_are_read_with_their_units(text: str, numbers: list[str]) -> None:
     assert words_and_numbers(text)[1] == numbers
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("sleep(5)", "wait 5 seconds", True),
+        ("timeout=5000", "a timeout of 5 s", True),
+        ("1 GB", "1024 MB", True),
+        ("twice the p99", "2x the p99", True),
+        ("0.1 of the traffic", "10 % of the traffic", True),
+        ("sleep(5)", "wait 5 minutes", False),
+        ("5 s", "5 MB", False),
+        ("512 MB", "4 GB", False),
+    ],
+)
+def test_numbers_that_may_be_one_amount_are_not_apart(one: str, other: str, is_one: bool) -> None:
+    apart = numbers_apart(words_and_numbers(one)[1], words_and_numbers(other)[1])
+    assert (apart == ([], [])) is is_one
 
 
 def test_words_written_apart_or_with_a_hyphen_are_one() -> None:

@@ -127,6 +127,12 @@ def words_of_code(action: Action) -> list[str]:
     return list(found)[:MOST_WORDS]
 
 
+def does_by_code(pattern: Pattern, action: Action) -> bool | None:
+    """Whether the code of an action does what the code in a pattern names; `None` if one of them has none."""
+    verdicts = {_by_code(pattern, part, 0.0, None) for part in action.parts} - {None}
+    return True in verdicts if verdicts else None
+
+
 def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits | None) -> bool:
     """Returns True if an action does what a pattern names. Without limits the cosine says nothing: only code and the same words do."""
     if pattern.normal == action.normal:

@@ -170,8 +170,8 @@ def _of_command(named: NamedCommand, command: Command) -> Likeness:
     is_other = (
         _differ(named.version, command.version)
         or (named.wrapper and named.wrapper not in command.wrappers)
-        or any(_has_flag(words, flag) for flag in named.excluded)
-        or not all(_has_flag(words, flag) for flag in named.flags)
+        or any(has_flag(words, flag) for flag in named.excluded)
+        or not all(has_flag(words, flag) for flag in named.flags)
         or not all(any(_is_place(word, place) for word in words) for place in named.places)
         or not _begins_with(words, named.words)
         or _rehearses(words) > _rehearses(named.flags)
@@ -219,7 +219,7 @@ def _is_place(word: str, place: str) -> bool:
     return word == place or (place.isdigit() and word.lstrip("0") == place.lstrip("0"))
 
 
-def _has_flag(words: Sequence[str], flag: str) -> bool:
+def has_flag(words: Sequence[str], flag: str) -> bool:
     """Returns True if a flag is given as it is named, in a bundle (`-rf`), or long for short and the other way round (`-f`, `--force`)."""
     name, _, value = flag.partition("=")
     for word, following in zip(words, (*words[1:], ""), strict=False):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from alma.learning.reading import COMMA
-from alma.learning.stems import stem
+from alma.learning.stems import mean_the_same, stem
 from alma.learning.vocabulary import NEGATORS, SAYING_LITTLE
 from alma.text import STOPWORDS
 
@@ -19,6 +19,16 @@ _CARRYING_OUT = frozenset(map(stem, ("call", "execute", "invoke", "perform", "ru
 _TAKING_AWAY = frozenset(
     map(stem, "clean delete discard drop eliminate prune purge remove replace rm strip truncate uninstall unstage".split())  # noqa: SIM905
 )
+_OTHER_VERBS = """
+    bypass cancel change convert decline deny disable exchange exclude ignore leave migrate omit refuse reject rewrite skip substitute suppress swap
+    switch transform turn
+"""
+_LEAVING = _TAKING_AWAY | frozenset(map(stem, _OTHER_VERBS.split()))
+"""Verbs after which a thing is not done, or not as it was."""
+REACH = 4
+"""How many words after such a verb may name what is left."""
+_LONG = 6
+"""Stems from this length on may be forms of one word."""
 _SPEAKING_OF = frozenset(map(stem, ("describe", "discuss", "document", "explain", "mention")))
 _LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "stop")
 _PREFERRING = frozenset(("instead", "rather"))
@@ -48,16 +58,30 @@ def telling(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(stem(word) for place, word in enumerate(words) if word not in _SILENT and not _denies(words, place, word))
 
 
-def contradicts(mine: Sequence[Denial], my_stems: frozenset[str], theirs: Sequence[Denial], their_stems: frozenset[str]) -> bool:
-    """Returns True if one of two texts denies what the other says. What both deny in the same way is no contradiction."""
+def contradicts(mine: Sequence[Denial], my_stems: Sequence[str], theirs: Sequence[Denial], their_stems: Sequence[str]) -> bool:
+    """Returns True if one of two texts denies what the other says. What both deny is no contradiction.
+
+    `my_stems` and `their_stems` are those of all words in order. Who replaces a thing or takes it away does not say it: "turn the subquery into a
+    join" is no contradiction of "use a join instead of the subquery".
+    """
     left = list(theirs)
     for denial in mine:
         same = next((other for other in left if _is_same(denial, other)), None)
         if same is not None:
             left.remove(same)
-        elif denial.head in their_stems:
+        elif _is_said(denial.head, their_stems):
             return True
-    return any(denial.head in my_stems for denial in left)
+    return any(_is_said(denial.head, my_stems) for denial in left)
+
+
+def _is_said(head: str, stems: Sequence[str]) -> bool:
+    """Returns True if a text, by the stems of its words, says what is denied, and does not begin to take it away just before."""
+    places = (
+        place
+        for place, one in enumerate(stems)
+        if one == head or (len(one) >= _LONG and len(head) >= _LONG and mean_the_same(one, head))
+    )
+    return any(_LEAVING.isdisjoint(stems[max(place - REACH, 0) : place]) for place in places)
 
 
 def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
@@ -69,7 +93,7 @@ def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
 
 
 def _is_same(one: Denial, other: Denial) -> bool:
-    return one.sort == other.sort and not one.scope.isdisjoint(other.scope)
+    return (one.sort == "except") is (other.sort == "except") and not one.scope.isdisjoint(other.scope)
 
 
 def _denies(words: Sequence[str], place: int, word: str) -> bool:

@@ -5,11 +5,11 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 `benchmarks/strategy_pairs.py`, from which the limits come.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
+from alma.learning.reading import numbers_apart
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
-from alma.learning.wording import Stems, Wording, wording
+from alma.learning.wording import Stems, Wording, is_telling, wording
 
 NEAR_STRATEGY = 0.75
 """Two strategies that name the same things are one from this cosine on."""
@@ -25,6 +25,9 @@ _SENTENCE = 4
 _MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
 _TIMES = frozenset(map(stem, ("before", "after")))
 _ONE = {"1"}
+_DASHES = {"-", "--"}
+"""Signs of options: which, is read from words."""
+_PREPOSITIONS = frozenset(map(stem, "above after before below down in off on out over under up".split()))  # noqa: SIM905
 _KINDS = tuple(
     frozenset(map(stem, names.split()))
     for names in (
@@ -41,31 +44,30 @@ _KINDS = tuple(
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
     """Why two texts do not tell the same strategy, however near their vectors are, in a few words; `None` if nothing speaks against it."""
     mine, theirs = _read(a), _read(b)
-    return _other_signs(mine, theirs) or contradiction(mine, theirs) or _replaced(mine, theirs)
-
-
-def contradiction(a: Wording, b: Wording) -> str | None:
-    """Why two texts cannot tell the same strategy: other signs or amounts, a denial, an opposite, or the same words exchanged."""
-    signs = (
-        _other_signs(a, b) if a.signs and b.signs else None
-    )  # a sign that the other leaves out, such as that of a flag, contradicts nothing
-    return signs or _reversal(a, b) or exchange(a, b) or _amounts(a, b) or _other_of_a_kind(a, b)
-
-
-def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
-    """Returns True if two texts contradict each other although they share few words.
-
-    Paraphrases deny, number and oppose things of their own: half of the opposites in them are chance. So a denial and an opposite count only where
-    they are about a word of the other text, and an amount only beside another one.
-    """
-    mine, theirs = {*a.numbers} - _ONE, {*b.numbers} - _ONE
     return (
-        bool(mine and theirs and mine != theirs)
-        or _other_of_a_kind(a, b) is not None
-        or other_version(a, b) is not None
-        or _denies_word_of(a, b)
-        or _denies_word_of(b, a)
-        or any(_next(a, one) == _next(b, other) != "" for one, other in opposite_words(a, b))
+        _other_signs(mine, theirs)
+        or _reversal(mine, theirs)
+        or exchange(mine, theirs)
+        or _amounts(mine, theirs)
+        or _other_of_a_kind(mine, theirs)
+        or _replaced(mine, theirs)
+    )
+
+
+def contradiction(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
+    """Why two texts cannot tell the same strategy, in a few words; `None` if nothing speaks against it. What they deny is not compared here.
+
+    Texts that are not alike, which share few words, oppose and exchange things of their own: half of the opposites in paraphrases are chance. There
+    opposites count only beside one word.
+    """
+    signs = {*a.signs} - _DASHES, {*b.signs} - _DASHES  # a sign that the other leaves out contradicts nothing
+    others = _other_signs(a, b) if is_alike and all(signs) and signs[0] != signs[1] else None
+    return (
+        others
+        or _opposed(a, b, is_alike=is_alike)
+        or (exchange(a, b) if is_alike else None)
+        or _other_numbers(a, b)
+        or _other_of_a_kind(a, b)
     )
 
 
@@ -109,18 +111,30 @@ def _reversal(a: Wording, b: Wording) -> str | None:
     return _opposite(a, b)
 
 
-def _denies_word_of(one: Wording, other: Wording) -> bool:
-    return not other.telling.isdisjoint({*one.denied} - {*other.denied})
-
-
-def _next(text: Wording, word: str) -> str:
-    """The telling stem after a stem; an empty text where none follows."""
-    return dict(pairwise(text.sequence)).get(word, "")
-
-
 def _opposite(a: Wording, b: Wording) -> str | None:
     pair = next(opposite_words(a, b), None)
     return f"opposites: {pair[0]} / {pair[1]}" if pair else None
+
+
+def _opposed(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
+    """Returns the opposites that two texts name, if any: prepositions, and all in texts that are not alike, only beside one word."""
+    for one, other in opposite_words(a, b):
+        if one in a.denied or other in b.denied:
+            continue
+        if is_alike and _PREPOSITIONS.isdisjoint((one, other)):
+            return f"opposites: {one} / {other}"
+        (before, after), (others_before, others_after) = _beside(a.spoken, one), _beside(b.spoken, other)
+        if after == others_after != "" or (is_alike and before == others_before != ""):
+            return f"opposites: {one} / {other}"
+    return None
+
+
+def _beside(spoken: Sequence[str], wanted: str) -> tuple[str, str]:
+    """The telling stems before and after a stem, the nearest each; an empty text where there is none."""
+    stems = [stem(word) for word in spoken]
+    place = stems.index(wanted) if wanted in stems else len(stems)
+    before, after = spoken[:place][::-1], spoken[place + 1 :]
+    return next(map(stem, filter(is_telling, before)), ""), next(map(stem, filter(is_telling, after)), "")
 
 
 def opposite_words(a: Wording, b: Wording) -> Iterator[tuple[str, str]]:
@@ -176,9 +190,15 @@ def _amounts(a: Wording, b: Wording) -> str | None:
     if a.is_restricted != b.is_restricted:
         return "only one is restricted by a word such as only"
     says_no_more_than_a = {*a.numbers, *b.numbers} == {"1"} and a.all.isdisjoint(_MANY) and b.all.isdisjoint(_MANY)
-    if a.numbers != b.numbers and not says_no_more_than_a:
+    if any(numbers_apart(a.numbers, b.numbers)) and not says_no_more_than_a:
         return f"numbers: {', '.join(a.numbers)} / {', '.join(b.numbers)}"
     return other_version(a, b)
+
+
+def _other_numbers(a: Wording, b: Wording) -> str | None:
+    """Which numbers each text names that the other has not, if both do; or another version."""
+    mine, theirs = numbers_apart({*a.numbers} - _ONE, {*b.numbers} - _ONE)
+    return f"numbers: {', '.join(sorted(mine))} / {', '.join(sorted(theirs))}" if mine and theirs else other_version(a, b)
 
 
 def _other_of_a_kind(a: Wording, b: Wording) -> str | None:

@@ -14,7 +14,7 @@ from operator import mul
 
 from alma.learning.denials import Denial, contradicts, denials, telling, undoes
 from alma.learning.matching import exchange, opposite_words, other_version
-from alma.learning.reading import words_and_numbers
+from alma.learning.reading import numbers_apart, words_and_numbers
 from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
 
@@ -91,13 +91,13 @@ def is_contrary(one: Saying, other: Saying) -> bool:
     """Whether something in the words of `other` speaks against its being what `one` names, however near their vectors are."""
     mine, theirs = one.wording, other.wording
     return (
-        contradicts(one.denials, mine.all, other.denials, theirs.all)
+        contradicts(one.denials, one.spoken, other.denials, other.spoken)
         or undoes(other.telling, mine.all)
         or any(not {*pair} <= _DENIED_APART for pair in opposite_words(mine, theirs))
         or exchange(mine, theirs) is not None
         or mine.is_restricted != theirs.is_restricted
         or other_version(mine, theirs) is not None
-        or not (one.numbers - {ONE} <= other.numbers)
+        or bool(numbers_apart(one.numbers - {ONE}, other.numbers)[0])
         or _is_one_of_many(one, other)
         or _is_one_of_many(other, one)
     )

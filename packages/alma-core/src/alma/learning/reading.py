@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from alma.learning.stems import stem
-from alma.learning.vocabulary import ABBREVIATIONS, COMPOUNDS, NUMBERS, UNITS
+from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, NUMBERS, UNITS
 
 COMMA = ","
 
@@ -15,6 +15,16 @@ _SECOND_PARTS = {second for _, second in _COMPOUNDS}
 _UNITS = {stem(name): unit for name, unit in UNITS.items()}
 ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
 """Stands between steps, such as the names of tools in the order in which they were called: `search -> open_page`."""
+
+_IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
+_HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
+_BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
+"""Words that may stand between a number and its unit."""
+_LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e3, 1e6, 1e9), "%": (1.0, 0.01)}
+"""How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s."""
+_ROUNDED = 0.08
+"""1024 MB are 1 GB."""
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)")
 
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
@@ -30,22 +40,48 @@ def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
     waiting = ""
     for number, word in _tokens(text):
         unit = _UNITS.get(stem(word)) if waiting else None
-        if waiting:
+        is_between = waiting != "" and word in _BETWEEN
+        if waiting and not is_between:
             numbers.append(_measured(waiting, unit))
         if word and unit is None:
             _append(words, word)
-        waiting = number
+        waiting = waiting if is_between else number
     return words, [*numbers, *filter(None, [waiting])]
+
+
+def numbers_apart(one: Iterable[str], other: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The numbers of each text, as `words_and_numbers` gives them, for which the other has none that may be the same: `5` may be `5s`."""
+    mine, theirs = [*one], [*other]
+    return (
+        [number for number in mine if not any(_may_be_one(number, each) for each in theirs)],
+        [number for number in theirs if not any(_may_be_one(number, each) for each in mine)],
+    )
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    first, second = _NUMBER.fullmatch(one), _NUMBER.fullmatch(other)
+    if first is None or second is None or (first[2] and second[2] and first[2] != second[2]):
+        return False
+    mine, theirs = float(first[1]), float(second[1])
+    if first[2] == second[2]:
+        return mine == theirs or (first[2] == "B" and abs(mine - theirs) <= _ROUNDED * max(mine, theirs))
+    measured, plain = (mine, theirs) if first[2] else (theirs, mine)
+    return any(
+        plain * factor == measured or plain == measured * factor for factor in _LIKE_UNIT.get(first[2] or second[2], (1.0,))
+    )
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
-    for number, unit, word in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower()):
+    plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
+    for number, unit, word in _TOKEN.findall(plain):
         if number:
             yield number.replace(",", ""), ""
         token = word or unit.lstrip()
         if token:
-            yield (NUMBERS[token], "") if token in NUMBERS else ("", token)
+            yield (NUMBERS[token], token if token in AMOUNTS else "") if token in NUMBERS else ("", token)
 
 
 def _measured(number: str, unit: tuple[str, float] | None) -> str:

@@ -1,11 +1,15 @@
 """Whether two strategies are one way in other words, as far as their words say."""
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 
-from alma.learning.matching import contradiction, contradiction_in_other_words, same_strategy
-from alma.learning.paraphrases import is_contrary, places, saying
-from alma.learning.shell import is_flag, program_of
+from alma.learning.action_matching import does_by_code, read_action, read_pattern
+from alma.learning.commands import has_flag
+from alma.learning.denials import contradicts
+from alma.learning.matching import contradiction, same_strategy
+from alma.learning.paraphrases import Saying, is_contrary, places, saying
+from alma.learning.reading import ARROW
+from alma.learning.shell import Command, commands_in, is_flag
 from alma.learning.stems import unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
@@ -19,13 +23,19 @@ BY_VECTORS = 0.95
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY = 0.8, 0.9, -1.9, -0.8
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, OTHER_CODE = 0.8, 0.9, -1.9, -0.8, -3.0
 """What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
-that they differ in one place alone, that something in them is contrary. `benchmarks/sameness_constants.py`."""
+that they differ in one place alone, that something in them is contrary, that both have code and the one's does not do what the other's does.
+`benchmarks/sameness_constants.py`."""
 
-WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY)
+WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, OTHER_CODE)
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
+_CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
+_STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
+"""What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
+_VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*\d[^"']*\1""")
+"""A text with a number in it, such as that of an order, is of one task."""
 
 
 def by_words(one: str, other: str, cosine: float) -> float:
@@ -34,15 +44,22 @@ def by_words(one: str, other: str, cosine: float) -> float:
     Names of tools and code are one in the same words alone.
     """
     if _is_code(one) or _is_code(other):
-        return float("inf") if spelt(one) == spelt(other) else -float("inf")
-    if _is_run_otherwise(one.split(), other.split()):
-        return -float("inf")
+        return float("inf") if _spelt_code(one) == _spelt_code(other) else -float("inf")
+    is_same_run = _is_same_run(one, other)
+    if is_same_run is not None:
+        return float("inf") if is_same_run else -float("inf")
     mine, theirs = wording(one), wording(other)
     if same_strategy(mine, theirs, cosine):
         return float("inf")
-    if contradiction(mine, theirs) if _share_words(mine, theirs) else contradiction_in_other_words(mine, theirs):
+    if _contradict(saying(one), saying(other)):
         return -float("inf")
     return sum(weight * value for weight, value in zip(WEIGHTS, differences(one, other), strict=True))
+
+
+def _contradict(one: Saying, other: Saying) -> bool:
+    is_denied = contradicts(one.denials, one.spoken, other.denials, other.spoken)
+    is_alike = _share_words(one.wording, other.wording)
+    return is_denied or contradiction(one.wording, other.wording, is_alike=is_alike) is not None
 
 
 def differences(one: str, other: str) -> tuple[float, ...]:
@@ -53,7 +70,16 @@ def differences(one: str, other: str) -> tuple[float, ...]:
     standing_in = _standing_in(mine.wording, theirs.wording, telling) + _standing_in(theirs.wording, mine.wording, others)
     is_one_place = shared > 0 and places(mine.spoken, theirs.spoken) == ["replace"]
     is_contrary_to = is_contrary(mine, theirs) or is_contrary(theirs, mine)
-    return shared, standing_in, float(is_one_place), float(is_contrary_to)
+    return shared, standing_in, float(is_one_place), float(is_contrary_to), float(_is_other_code(one, other))
+
+
+def _is_other_code(one: str, other: str) -> bool:
+    """Returns True if both texts have code, and that of one does not do what that of the other does."""
+    verdicts = does_by_code(read_pattern(one), _action(other)), does_by_code(read_pattern(other), _action(one))
+    return None not in verdicts and False in verdicts
+
+
+_action = lru_cache(maxsize=1_024)(read_action)
 
 
 def _standing_in(one: Wording, other: Wording, telling: set[str]) -> int:
@@ -67,12 +93,34 @@ def _share_words(one: Wording, other: Wording) -> bool:
     return shared > 0 and shared >= SHARED * min(len(one.telling), len(other.telling))
 
 
-def _is_run_otherwise(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Returns True for one program with other options: `git push`, `git push --force`."""
-    options = [{word for word in words[1:] if is_flag(word)} for words in (one, other)]
-    return bool(one and other) and one[0] == other[0] and options[0] != options[1] and program_of(one[0]) != ""
+def _is_same_run(one: str, other: str) -> bool | None:
+    """Whether two commands give one program the same options: `git push -f`, `git push --force`, but not `git push`. `None` unless both are
+    commands, and where they do and something else differs: a place, a name."""
+    mine, theirs = _command(one), _command(other)
+    if mine is None or theirs is None or mine.program != theirs.program:
+        return None
+    for words, others in ((mine.words, theirs.words), (theirs.words, mine.words)):
+        if any(is_flag(word) and not has_flag(others, word) for word in words):
+            return False
+    plain = [[word for word in command.words if not is_flag(word)] for command in (mine, theirs)]
+    return True if plain[0] == plain[1] else None
+
+
+@lru_cache(maxsize=1_024)
+def _command(text: str) -> Command | None:
+    """The command that a text is, as it stands; `None` if it is anything else."""
+    pipelines = commands_in(text).pipelines
+    return pipelines[0][0][0] if len(pipelines) == 1 and pipelines[0] and pipelines[0][0] else None
 
 
 def _is_code(text: str) -> bool:
-    """Returns True if a text is made of names of tools or code alone: `search_flights → book_flight`, `UNION ALL`."""
-    return all(_NAME_IN_CODE.fullmatch(word) for word in text.split())
+    """Returns True if a text is made of calls, names of tools or code alone: `search_flights → book_flight`, `refund(way="card")`, `UNION ALL`."""
+    words = _CALL.sub(r"\1()", text).split()
+    if all(_NAME_IN_CODE.fullmatch(word) for word in words):
+        return True
+    steps = _STEP.split(" ".join(words))
+    return all(step and " " not in step for step in steps) and any(_NAME_IN_CODE.fullmatch(step) for step in steps)
+
+
+def _spelt_code(text: str) -> str:
+    return spelt(ARROW.sub(" then ", _VALUE_OF_ITS_TASK.sub('""', text)))

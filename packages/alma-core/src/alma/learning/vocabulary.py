@@ -30,14 +30,19 @@ GENRES = frozenset(
 NUMBERS = {
     "one": "1", "single": "1", "two": "2", "twice": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
     "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15", "sixteen": "16", "twenty": "20", "thirty": "30",
-    "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000",
+    "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000", "double": "2", "doubled": "2", "doubling": "2", "triple": "3",
+    "tripled": "3", "tripling": "3",
 }  # fmt: skip
+
+AMOUNTS = frozenset(("double", "doubled", "doubling", "triple", "tripled", "tripling"))
+"""Numbers that are verbs, too."""
 
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1), "m": ("s", 60), "min": ("s", 60),
     "minute": ("s", 60), "h": ("s", 3600), "hr": ("s", 3600), "hour": ("s", 3600), "d": ("s", 86400), "day": ("s", 86400),
     "week": ("s", 604800), "month": ("month", 1), "year": ("month", 12), "b": ("B", 1), "byte": ("B", 1), "kb": ("B", 1e3), "mb": ("B", 1e6),
     "gb": ("B", 1e9), "tb": ("B", 1e12), "kib": ("B", 1e3), "mib": ("B", 1e6), "gib": ("B", 1e9), "%": ("%", 1), "percent": ("%", 1),
+    "ki": ("B", 1e3), "mi": ("B", 1e6), "gi": ("B", 1e9), "k": ("", 1e3), "x": ("", 1), "time": ("", 1),
 }  # fmt: skip
 """A unit with what it measures and how much of it one is."""
 

@@ -94,8 +94,13 @@ def wording(text: str) -> Wording:
     )
 
 
+def is_telling(word: str) -> bool:
+    """Returns True if a word, in lower case, says what a text is about."""
+    return word not in _WITHOUT_CONTENT
+
+
 def _telling(words: Sequence[str]) -> Stems:
-    return frozenset(stem(word) for word in words if word not in _WITHOUT_CONTENT)
+    return frozenset(map(stem, filter(is_telling, words)))
 
 
 def _denied(words: Sequence[str]) -> tuple[str, ...]:
