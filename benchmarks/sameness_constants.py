@@ -46,6 +46,7 @@ NAMES = (
     "standing in",
     "one place",
     "contrary",
+    "same code",
     "other code",
 )
 

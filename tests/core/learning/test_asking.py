@@ -1,10 +1,16 @@
 """What is said of strategies and tasks when somebody asks."""
 
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
 import pytest
 
 from alma import ALMA
-from alma.learning.consulting import MOST_STRATEGIES
+from alma.learning.consulting import MOST_STRATEGIES, Consulted
 from alma.learning.ledger import MOST_CELLS
+from alma.learning.sameness import BY_VECTORS
+from alma.memory.recall.strategies import shown_rows
 from facade import OpenStore
 
 TASK = "Deploy the auth service"
@@ -23,6 +29,23 @@ def learn_many(alma: ALMA, count: int, *, same: str = "", times: int = 1) -> Non
 
 def _word(number: int) -> str:
     return "".join(chr(97 + int(digit)) * 4 for digit in f"{number:03}")
+
+
+@pytest.mark.parametrize(("near", "shown"), [((2.0, 0.0), 0), ((2.0, 1.0), 1), ((0.0, 0.0), 1)])
+def test_a_row_with_counts_of_near_tasks_has_words_that_were_tried_on_these(near: tuple[float, float], shown: int) -> None:
+    """Of two wordings of one way the second is expected to do better, by tasks that are less near."""
+    advice = SimpleNamespace(own_trials=np.array(near), trials=np.array([2.5, 2.5]), expected=np.array([0.2, 0.6]))
+    counts = SimpleNamespace(rows=np.array([[0.0, 2.0], [0.0, 3.0]]))
+    known = SimpleNamespace(
+        texts=["one way", "the same in other words"],
+        same=np.full((2, 2), BY_VECTORS),
+        cells=np.array([0, 1]),
+        cell_rows=np.array([0, 1]),
+        cell_weights=np.array([1.0, 0.2]),
+        side=SimpleNamespace(counts=counts),
+        advice=advice,
+    )
+    assert list(shown_rows(cast("Consulted", known))) == [shown]
 
 
 @pytest.mark.slow

@@ -223,6 +223,11 @@ def test_a_command_with_the_same_options_is_the_same_way(one: str, other: str) -
     assert same_weights([one, other], vectors_at(0.4))[0, 1] == 1
 
 
+def test_a_command_and_a_sentence_that_names_it_are_one_way() -> None:
+    one, other = "Restart the deployment with kubectl rollout restart", "kubectl rollout restart deployment/payments-worker"
+    assert same_weights([one, other], vectors_at(0.8))[0, 1] == BY_VECTORS
+
+
 def test_other_code_parts_sentences_that_sound_alike() -> None:
     one, other = "rebased with `git rebase origin/main`, then pushed", "merged with `git merge origin/main`, then pushed"
     assert same_weights([one, other], vectors_at(0.85))[0, 1] == 0

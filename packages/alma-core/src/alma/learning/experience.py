@@ -58,7 +58,8 @@ class Advice:
     rate has changed since: so far it moves to the rate of now, and its bounds with it.
     `successes` of `trials` are pooled counts, weighted by nearness; `recent_successes` of `recent_trials` are discounted as well, and `recent` is
     their rate, `base` where there are none.
-    `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third.
+    `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third;
+    `own_trials` are those in the very words of the strategy.
     `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` is the difference to what else was tried on
     like tasks (Mantel–Haenszel), with its standard error `lift_error` and its bounds `lift_lower` and `lift_upper`; `others` the pooled trials
     that it is compared with, `others_rate` their rate of success; `better` the probability that it is above 0. `nearest` is the nearness (cosine
@@ -76,6 +77,7 @@ class Advice:
     whole_successes: Floats
     whole_trials: Floats
     whole_tasks: Floats
+    own_trials: Floats
     effective_tasks: Floats
     lift: Floats
     lift_error: Floats

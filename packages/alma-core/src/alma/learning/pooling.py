@@ -230,9 +230,11 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     tried = np.zeros((count, np.count_nonzero(is_near)))
     is_tried = trials > 0
     tried[rows[is_tried], column[experience.cell_task[cells[is_tried]]]] = 1.0
+    own_trials = np.bincount(rows, trials, count).astype(np.float64)
     return {
         "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
-        "whole_trials": is_same @ np.bincount(rows, trials, count),
+        "whole_trials": is_same @ own_trials,
+        "own_trials": own_trials,
         "whole_tasks": (summed(is_same, tried) > 0).sum(axis=1).astype(np.float64),
     }
 

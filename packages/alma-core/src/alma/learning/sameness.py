@@ -23,12 +23,12 @@ BY_VECTORS = 0.95
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, OTHER_CODE = 0.8, 0.9, -1.9, -0.8, -3.0
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0
 """What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
-that they differ in one place alone, that something in them is contrary, that both have code and the one's does not do what the other's does.
-`benchmarks/sameness_constants.py`."""
+that they differ in one place alone, that something in them is contrary, that the code of one does what the other names, that both have code and the
+one's does not do what the other's does. `benchmarks/sameness_constants.py`."""
 
-WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, OTHER_CODE)
+WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE)
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
@@ -70,13 +70,13 @@ def differences(one: str, other: str) -> tuple[float, ...]:
     standing_in = _standing_in(mine.wording, theirs.wording, telling) + _standing_in(theirs.wording, mine.wording, others)
     is_one_place = shared > 0 and places(mine.spoken, theirs.spoken) == ["replace"]
     is_contrary_to = is_contrary(mine, theirs) or is_contrary(theirs, mine)
-    return shared, standing_in, float(is_one_place), float(is_contrary_to), float(_is_other_code(one, other))
+    return shared, standing_in, float(is_one_place), float(is_contrary_to), *map(float, _of_code(one, other))
 
 
-def _is_other_code(one: str, other: str) -> bool:
-    """Returns True if both texts have code, and that of one does not do what that of the other does."""
+def _of_code(one: str, other: str) -> tuple[bool, bool]:
+    """Whether the code of a text does what the other names, and whether both have code that differs."""
     verdicts = does_by_code(read_pattern(one), _action(other)), does_by_code(read_pattern(other), _action(one))
-    return None not in verdicts and False in verdicts
+    return True in verdicts and False not in verdicts, None not in verdicts and False in verdicts
 
 
 _action = lru_cache(maxsize=1_024)(read_action)

@@ -84,12 +84,14 @@ def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str
 
 
 def shown_rows(known: Consulted) -> Iterator[int]:
-    """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly better."""
+    """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly
+    better; where near tasks are counted, one of those that were tried on these."""
     own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
+    is_counted = known.advice.own_trials > 0
     left = np.array([bool(text) for text in known.texts], dtype=bool)
-    for row in np.lexsort((np.arange(len(own)), -own)).tolist():
+    for row in np.lexsort((np.arange(len(own)), -own, ~is_counted)).tolist():
         if left[row]:
-            members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0))
+            members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0) & (is_counted | ~is_counted[row]))
             left &= known.same[row] < SAME_WAY
             if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
                 yield _standing_for(row, members, known.advice.expected)
