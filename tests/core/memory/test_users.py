@@ -341,3 +341,38 @@ def test_an_idempotency_key_is_of_one_user(alma: ALMA) -> None:
     assert alma.learn("bot", "Refund", True, user_id="ann", idempotency_key="k").id == first.id
     with pytest.raises(Exception, match="differs in its user"):
         alma.learn("bot", "Refund", True, user_id="bob", idempotency_key="k")
+
+
+def test_rules_of_all_do_not_count_a_forgotten_user(alma: ALMA) -> None:
+    deployment = {"agent": "dev", "task_type": "deployment"}
+    for service in ("auth", "search", "cart"):
+        alma.learn(task=f"Deploy the {service} service", outcome="success", strategy_used="blue-green deployment", **deployment)
+    alma.learn(task="Deploy mail", outcome="failure", strategy_used="rolling update", error_message="no image", **deployment)
+    failing = {"outcome": "failure", "strategy_used": "rolling update", "error_message": "no manifest"}
+    alma.learn(task="Deploy login", user_id="ann", **failing, **deployment)
+    alma.learn(task="Deploy login", outcome="partial", strategy_used="rolling update", **deployment)
+    assert alma.check("dev", "do a rolling update").warnings
+
+    alma.forget_user("ann")
+
+    assert alma.check("dev", "do a rolling update").warnings == ()
+    assert alma.list_memories(kind="anti_pattern") == []
+    assert [
+        str(row.trials) for row in alma.strategies(task_type="deployment", agent="dev") if row.strategy == "rolling update"
+    ] == ["2.0"]
+
+
+def test_the_failure_of_a_forgotten_user_counts_no_more_in_a_rule_that_stays(alma: ALMA) -> None:
+    for service in ("auth", "search"):
+        alma.learn("dev", f"Deploy {service}", "failure", "rolling update", task_type="deployment", error_message="no image")
+    alma.learn(
+        "dev", "Deploy login", "failure", "rolling update", task_type="deployment", error_message="no manifest", user_id="ann"
+    )
+    (seen,) = (one for one in alma.list_memories(kind="anti_pattern") if one.user_id is None)
+    assert seen.occurrence_count == 3
+
+    alma.forget_user("ann")
+
+    (left,) = alma.list_memories(kind="anti_pattern")
+    assert (left.occurrence_count, left.why_bad) == (2, "no image")
+    assert "2 of 2 times" in alma.check("dev", "do a rolling update").warnings[0].summary

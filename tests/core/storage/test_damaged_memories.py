@@ -74,7 +74,7 @@ def test_a_damaged_warning_keeps_nothing_that_is_purged(tmp_path: Path, caplog: 
 
         assert alma.purge(named).memory_ids == tuple(named)
 
-        assert "rules that the purge took along were not formed again" in caplog.text
+        assert "rules that rested on what was purged were not judged again" in caplog.text
         assert alma.list_memories(kind="heuristic") == []
 
 

@@ -10,15 +10,16 @@ from alma.errors import CorruptStoreError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
-from alma.memory.learn.restating import form_again
+from alma.memory.learn.restating import judge_after_purge
 from alma.memory.quarantine import QUARANTINE
+from alma.memory.recall.relevant_rules import RULES
 from alma.memory.room import Room
 from alma.protocols import Erased, NextWrite
 from alma.text import quoted
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
-from alma.types.kinds import KINDS
+from alma.types.kinds import KINDS, MemoryType
 from alma.types.partition import Partition, agent_in
 
 _LOG = logging.getLogger("alma")
@@ -181,17 +182,26 @@ def purged_report(
 
 
 def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) -> Erased | None:
-    def form_rules(next_write: NextWrite, erased: Erased) -> None:
-        if erased.unruled and not erased.left:  # else a new rule might quote what was purged
-            form_again(room, next_write, erased.unruled)
+    owners = _owners_of_rules(room, ids)
+
+    def judge(next_write: NextWrite, erased: Erased) -> None:
+        if (erased.unruled or owners) and not erased.left:  # else a new rule might quote what was purged
+            judge_after_purge(room, next_write, erased.unruled, owners)
 
     room.empty_ledgers()  # before the lock: the embedder may be asked for its scale
     try:
-        return room.project.purge(ids, records=records, actor=actor, at=room.now(), then=form_rules)
+        return room.project.purge(ids, records=records, actor=actor, at=room.now(), then=judge)
     except CorruptStoreError as error:  # damage elsewhere must not keep what has to go
         erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
-        _LOG.warning("rules that the purge took along were not formed again: %s", error)
+        _LOG.warning("rules that rested on what was purged were not judged again: %s", error)
         return erased
+
+
+def _owners_of_rules(room: Room, ids: Sequence[str]) -> set[str]:
+    """The owners of rules for which outcomes among these memories may count."""
+    found = room.project.find(ids).values()
+    agents = {one.partition.agent for one in found if one.partition.kind == MemoryType.OUTCOME}
+    return {one.owner for one in room.project.partitions().values() if one.kind in RULES and one.agent in agents}
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:

@@ -158,6 +158,14 @@ class Learner:
                 kinds[kind] = kind_of(entry.evidence.id)
             self._touch(Touched(entry, kinds[kind], {}))
 
+    def judge_rules(self, owner: str, *, kind_of: Callable[[str], str | None]) -> None:
+        """Has the rules of an owner judged again, each where it began."""
+        self._read_books([owner])
+        for of_steps in (False, True):
+            side = self.ledger.books[self.readers(owner)].side(is_of_steps=of_steps)
+            for entry in [entry for cell in side.rules if (entry := side.held[cell]).evidence.owner == owner]:
+                self._touch(Touched(entry, kind_of(entry.evidence.id), {}))
+
     def _touch(self, touched: Touched) -> None:
         """Notes that rules near a task may change. Of a type, the last task stands for all."""
         seen = touched.entry.evidence

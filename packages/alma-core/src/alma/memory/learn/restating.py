@@ -1,6 +1,6 @@
 """Judges rules of agents again where no outcome was added: after a merge, and after a purge that took rules along."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from alma.memory.learn.judging import restate_rules
@@ -29,15 +29,18 @@ def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
             write.put_evidence([(entry.stored, entry.evidence) for entry in side.taken_changes()])
 
 
-def form_again(room: Room, next_write: NextWrite, unruled: Mapping[str, Evidence]) -> None:
-    """Forms rules that a purge took along, by id, each with the evidence that it rested on, from what is left. They are new memories.
+def judge_after_purge(room: Room, next_write: NextWrite, unruled: Mapping[str, Evidence], owners: Collection[str]) -> None:
+    """Judges the rules of owners again, for what was purged may have counted for them, and forms from what is left those that a purge took along,
+    given by id, each with the evidence that it rested on. These are new memories.
 
-    Without the scale of the embedder nothing is judged: near tasks would not count. The next outcome then brings such rules back.
+    Without the scale of the embedder nothing is judged: near tasks would not count. The next outcome then changes such rules, or brings them back.
     """
     with next_write() as write:
         ledger = room.empty_ledgers()(write.learned_seq)
         if not ledger.is_provisional:
             learner = Learner(room, write, ledger, room.now())
+            for owner in sorted(owners):
+                learner.judge_rules(owner, kind_of=lambda key: _kind(write, key))
             for rule, seen in unruled.items():
                 learner.judge_again(seen, without=rule, kind_of=lambda key: _kind(write, key))
             learner.settled()

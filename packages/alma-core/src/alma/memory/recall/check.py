@@ -12,7 +12,7 @@ from alma.learning.rules import counted
 from alma.learning.scale import OWN
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
-from alma.memory.recall.current_rules import as_they_stand
+from alma.memory.recall.current_rules import rules_now
 from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
@@ -106,7 +106,7 @@ def _described(
 ) -> tuple[ActionWarning, ...]:
     """Warnings of some of the patterns, the nearest first: with what they say of the task at hand, else of tasks like that which they began on.
 
-    Of each pattern there is one, none of those that are `said` already.
+    Of each pattern there is one, none of those that are `said` already; and none that its evidence bears out no more.
     """
     behind = room.project.learned.behind(list(rows))
 
@@ -119,8 +119,8 @@ def _described(
     for row in sorted(rows, key=place):
         first.setdefault(_key(matching[row][0]), row)
     chosen = [row for key, row in first.items() if key not in {_key(one.anti_pattern) for one in said}][:MOST]
-    at_home = as_they_stand(room, {row: matching[row][0] for row in chosen if row not in relevant.shown})
-    current = {row: at_home.get(row, matching[row][0]) for row in chosen}
+    at_home = rules_now(room, {row: matching[row][0] for row in chosen if row not in relevant.shown})
+    current = {row: at_home.as_shown(row, matching[row][0]) for row in chosen if row not in at_home.hidden}
     patterns = {row: relevant.as_warning(row, one) for row, one in current.items() if isinstance(one, AntiPattern)}
     return tuple(_warning(one, matching[row][1], reader, _counts(one, behind.get(row))) for row, one in patterns.items())
 

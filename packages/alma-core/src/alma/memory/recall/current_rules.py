@@ -7,7 +7,7 @@ from alma.learning.consulting import consulted
 from alma.learning.ledger import Owners, Side
 from alma.learning.levels import Row, anti_pattern_level, heuristic_level
 from alma.learning.proving import proven_rows
-from alma.memory.recall.relevant_rules import RULES, RelevantRules, Shown
+from alma.memory.recall.relevant_rules import OTHERWISE, RULES, RelevantRules, Shown
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners, needed_by
 from alma.observing import merged_reasons
@@ -20,9 +20,15 @@ from alma.types.partition import agent_in
 def as_they_stand(room: Room, memories: Mapping[int, AnyMemory]) -> dict[int, AnyMemory]:
     """Returns memories by their rows, learned rules among them with the counts, the tasks and the standing that their evidence has now.
 
-    What is stored of a rule beside its counts is as of its last change of standing. A rule whose evidence bears it out no more, or is too old
-    to be in hand, stays as it is stored.
+    What is stored of a rule beside its counts is as of its last change of standing. Of a rule whose evidence bears it out no more, only the counts
+    are of now; one whose evidence is too old to be in hand stays as it is stored.
     """
+    found = rules_now(room, memories)
+    return {row: found.as_shown(row, memory) for row, memory in memories.items()}
+
+
+def rules_now(room: Room, memories: Mapping[int, AnyMemory]) -> RelevantRules:
+    """Returns what the evidence of the learned rules among some memories says of them now. Those that it bears out no more are hidden, too."""
     learned = [row for row, memory in memories.items() if memory.kind in RULES and memory.metadata.get("learned")]
     behind = room.project.learned.behind(learned)
     found = RelevantRules()
@@ -35,7 +41,9 @@ def as_they_stand(room: Room, memories: Mapping[int, AnyMemory]) -> dict[int, An
                     found.shown[row] = shown
                     if memories[row].kind == MemoryType.ANTI_PATTERN:
                         found.failing.add(row)
-    return {row: found.as_shown(row, memory) for row, memory in memories.items()}
+                    if shown.level is None:
+                        found.hidden[row] = OTHERWISE
+    return found
 
 
 def _counted(room: Room, owner: str) -> Owners:
@@ -43,7 +51,7 @@ def _counted(room: Room, owner: str) -> Owners:
 
 
 def _shown(room: Room, side: Side, stored: StoredEvidence, memory: AnyMemory) -> Iterator[Shown]:
-    """Yields what a rule says, if it holds where it began."""
+    """Yields what is known of a rule where it began, if that is in hand."""
     entry, strategy = side.entry(stored.evidence.id), stored.evidence.strategy_hash
     if entry is None:
         return
@@ -54,7 +62,6 @@ def _shown(room: Room, side: Side, stored: StoredEvidence, memory: AnyMemory) ->
     row = Row.of(known.advice, place, **proven_rows(known, among=[strategy]).get(place, {}))
     is_failing = memory.kind == MemoryType.ANTI_PATTERN
     level = (anti_pattern_level if is_failing else heuristic_level)(row, needed_by(room, agent_in(stored.evidence.owner)))
-    if level is not None:
-        reasons = merged_reasons(found.evidence.reasons for found, _ in known.entries(place))
-        instead = alternative_to(known, place) if is_failing else None
-        yield Shown(row, level, float(known.advice.expected[place]), instead, reasons)
+    reasons = merged_reasons(found.evidence.reasons for found, _ in known.entries(place))
+    instead = alternative_to(known, place) if is_failing else None
+    yield Shown(row, level, float(known.advice.expected[place]), instead, reasons)

@@ -84,10 +84,10 @@ class Near(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a rule says of the task at hand: counts, how far it is believed, and what to do instead."""
+    """What a rule says of the task at hand: counts, how far it is believed (`None` if it is borne out no more), and what to do instead."""
 
     row: Row
-    level: Level
+    level: Level | None
     expected: float
     better_alternative: str | None
     reasons: Sequence[Happening]
@@ -135,8 +135,7 @@ class RelevantRules:
         lifetime = shown.row.lifetime
         metadata = {
             **{name: value for name, value in memory.metadata.items() if name != EXACT},
-            "status": shown.level.standing.value,
-            **said_of(shown.row, shown.level, works=row not in self.failing),
+            **_said(shown, works=row not in self.failing),
         }
         if isinstance(memory, Heuristic):
             counts = {"occurrence_count": counted(lifetime.trials), "success_count": int(lifetime.successes)}
@@ -235,6 +234,13 @@ def _shown(known: Consulted, place: int, row: Row, level: Level, *, is_failing: 
     instead = alternative_to(known, place) if is_failing else None
     reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
     return Shown(row, level, float(known.advice.expected[place]), instead, reasons)
+
+
+def _said(shown: Shown, *, works: bool) -> dict[str, object]:
+    if shown.level is not None:
+        return {"status": shown.level.standing.value, **said_of(shown.row, shown.level, works=works)}
+    successes, trials = shown.row.lifetime.successes, shown.row.lifetime.trials
+    return {} if float(successes).is_integer() else {EXACT: [successes, trials]}
 
 
 def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
