@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from alma.learning.alike import same_weights
-from alma.learning.kernels import MEASURED, Calibration, Curve, log_likelihood
+from alma.learning.kernels import MEASURED, Calibration, Curve, by_cosine, log_likelihood
 from alma.learning.task_space import task_space
 from benchmarks.screen import wide_console
 from benchmarks.simulation import regrets
@@ -56,7 +56,7 @@ def _nats(asked: World, embedder: CachedEmbedder, calibration: Calibration) -> f
     votes = min(len(experience.vote), 256)
     space = task_space(experience.tasks, experience.task_vectors)
     profiles = space.profiles(space.cores(experience.tasks, experience.task_vectors.copy()))
-    return log_likelihood(experience, profiles, calibration.profile) / votes
+    return log_likelihood(experience, by_cosine(profiles, calibration.profile)) / votes
 
 
 if __name__ == "__main__":

@@ -177,3 +177,34 @@ def test_tasks_at_both_ends_of_a_row_of_near_ones_are_alike() -> None:
     assert first.landmarks[0] @ first.landmarks[10] < -0.7
     assert once[0] @ once[10] < 0.1 < 0.5 < twice[0] @ twice[10]
     assert max(twice[0] @ twice[12:].T) < 0
+
+
+def test_a_question_without_a_type_is_compared_with_the_tasks_of_the_type_that_it_is_probably_of() -> None:
+    deploys = [f"deploy the {name} service" for name in ("billing", "search", "ledger")]
+    logins = [f"who may log in to {name}" for name in ("billing", "search", "ledger")]
+    types = ["deployment"] * 3 + ["access"] * 3
+    typed, untyped = kernels_of([*deploys, *logins], types), kernels_of([*deploys, *logins])
+    asked = question("deploy the mail service")
+
+    weights, without = near(typed, asked).weights, near(untyped, asked).weights
+
+    assert (weights[:3] > without[:3]).all()
+    assert (weights[3:] < without[3:]).all()
+    assert near(typed, question("paint kitchen walls")).weights.max() < 0.1
+
+
+def test_a_single_type_parts_nothing() -> None:
+    tasks = [f"deploy the {name} service" for name in ("billing", "search", "ledger")]
+    asked = question("deploy the mail service")
+    assert np.array_equal(near(kernels_of(tasks, ["deployment"] * 3), asked).weights, near(kernels_of(tasks), asked).weights)
+
+
+def test_the_means_of_types_follow_vectors_that_come_later() -> None:
+    tasks, types = ["deploy billing", "deploy search", "log in", "log out"], ["deployment", "deployment", "access", "access"]
+    late = TaskKernels(CALIBRATION, DIMENSION)
+    for task, task_type in zip(tasks, types, strict=True):
+        late.add(task, task_type, np.zeros(DIMENSION, np.float32))
+    for number, task in enumerate(tasks):
+        late.complete(number, task, vector_of(task))
+    asked = question("deploy mail")
+    assert near(late, asked).weights == pytest.approx(near(kernels_of(tasks, types), asked).weights)

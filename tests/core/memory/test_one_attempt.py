@@ -37,7 +37,7 @@ def test_of_an_unjudged_run_the_failed_step_stands_with_what_repaired_it(alma: A
     attempt(alma, "unverified")
     (line,) = notes(alma)
     assert line == (
-        "[O1] Failed, just now: Deploy auth service | Way: kubectl apply v1 | Error: ImagePullBackOff | Then worked: kubectl apply v1 again"
+        "[O1] A step failed, just now: Deploy auth service | Way: kubectl apply v1 | Error: ImagePullBackOff | Then worked: kubectl apply v1 again"
     )
 
 

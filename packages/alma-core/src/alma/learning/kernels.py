@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alma.learning.experience import Experience, Floats, Vectors
+from alma.learning.experience import Experience, Floats, Indices, Vectors
 from alma.learning.scale import OWN, SENTENCES, Scale, scale_of
 from alma.types.embedding import Fingerprint
 
@@ -90,22 +90,38 @@ def calibrated(fingerprint: Fingerprint, embed: Callable[[Sequence[str]], Vector
     return None if scale is None else MEASURED.on(scale)
 
 
-def profile_share(experience: Experience, profiles: Vectors, vectors: Vectors, calibration: Calibration) -> float:
+def profile_share(by_profile: float, by_vector: float, calibration: Calibration) -> float:
     """The weight of the kernel of profiles: the prior, times how probable each kernel made the newest votes, given those before them."""
-    by_profile = log_likelihood(experience, profiles, calibration.profile)
-    by_vector = log_likelihood(experience, vectors, calibration.plain)
-    log_odds = math.log(calibration.profile_share / (1 - calibration.profile_share)) + by_profile - by_vector
+    prior = math.log(calibration.profile_share / (1 - calibration.profile_share))
+    return odds_share(prior + by_profile - by_vector)
+
+
+def odds_share(log_odds: float) -> float:
+    """The probability of log-odds."""
     return 1 / (1 + math.exp(min(-log_odds, 700.0)))
 
 
-def log_likelihood(experience: Experience, rows: Vectors, curve: Curve) -> float:
-    """Of the newest first votes, each predicted from the votes of the same strategy before it on near tasks."""
+def log_likelihood(experience: Experience, weights_of: Callable[[Indices, Indices], Floats]) -> float:
+    """Of the newest first votes, each predicted from the votes of the same strategy before it, by the weights of their tasks for its own.
+
+    `weights_of` gives those of each of the second tasks for each of the first.
+    """
     past = np.flatnonzero(~np.isnan(experience.vote))[-PAST_VOTES:]
     asked = past[-PREDICTED_VOTES:]
     tasks, votes, strategies = experience.cell_task, experience.vote, experience.cell_strategy
     base = float((votes[past].sum() + 1) / (len(past) + 2))
     counts = (past < asked[:, None]) & (strategies[past] == strategies[asked][:, None])
-    weights = np.where(counts, curve.weights(rows[tasks[asked]] @ rows[tasks[past]].T), 0.0)
+    weights = np.where(counts, weights_of(tasks[asked], tasks[past]), 0.0)
     rates = (weights @ votes[past] + PRIOR_TRIALS * base) / (weights.sum(axis=1) + PRIOR_TRIALS)
     rates = np.clip(rates, LEAST_RATE, 1 - LEAST_RATE)
     return float((votes[asked] * np.log(rates) + (1 - votes[asked]) * np.log(1 - rates)).sum())
+
+
+def by_cosine(rows: Vectors, curve: Curve) -> Callable[[Indices, Indices], Floats]:
+    """The weights of tasks by the cosines of their rows."""
+    return lambda asked, past: curve.weights(rows[asked] @ rows[past].T)
+
+
+def by_type(codes: Indices) -> Callable[[Indices, Indices], Floats]:
+    """The weights of tasks by their types: 1 for the same."""
+    return lambda asked, past: (codes[asked][:, None] == codes[past]).astype(np.float64)

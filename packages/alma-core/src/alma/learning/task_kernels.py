@@ -6,7 +6,8 @@ import numpy as np
 
 from alma.learning.experience import Experience, Floats, Indices, Question, Vectors
 from alma.learning.growing_array import GrowingArray
-from alma.learning.kernels import UNTYPED, Calibration, profile_share
+from alma.learning.inferred_types import LEAST_TYPES, TypeMeans, of_types
+from alma.learning.kernels import UNTYPED, Calibration, by_cosine, by_type, log_likelihood, odds_share, profile_share
 from alma.learning.pooling import Nearness
 from alma.learning.task_space import LANDMARKS, TaskSpace, task_space
 from alma.text import normalised
@@ -35,9 +36,10 @@ class TaskKernels:
         self._stratum_of: dict[tuple[str | None, str | None], int] = {}
         self._places: dict[str, tuple[int, ...]] = {}
         self._space: TaskSpace | None = None
-        self._share = 0.0
+        self._share, self._share_of_types = 0.0, 0.5
         self._fitted_on = 0
         self._share_for = 0
+        self._means = TypeMeans(dimension)
         self._cores = GrowingArray(dimension, dtype=np.float32)
         self._profiles = GrowingArray(0, dtype=np.float32)
 
@@ -65,7 +67,9 @@ class TaskKernels:
         self.texts.append(text)
         self.types.append(task_type)
         self._vectors.append(vector)
-        self._codes.append(UNTYPED if task_type is None else self._code_of.setdefault(task_type, len(self._code_of)))
+        code = UNTYPED if task_type is None else self._code_of.setdefault(task_type, len(self._code_of))
+        self._codes.append(code)
+        self._means.add(code, vector)
         self._strata.append(self._stratum_of.setdefault((task_type, difficulty), len(self._stratum_of)))
         if text:
             self._place(text, number)
@@ -77,6 +81,7 @@ class TaskKernels:
             self.texts[number] = text
             self._place(text, number)
         if vector is not None:
+            self._means.replace(int(self._codes.rows[number]), self._vectors.rows[number], vector)
             self._vectors.rows[number] = vector
 
     def _place(self, text: str, number: int) -> None:
@@ -128,12 +133,23 @@ class TaskKernels:
         self._fit(experience)
         plain = self._vectors.rows[first:] @ question.vector
         if self._space is None:
-            return constants.few.weights(plain), constants.scale.of(plain)
-        weights = constants.plain.weights(plain)
+            return self._with_types(constants.few.weights(plain), question, plain, first), constants.scale.of(plain)
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
         cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)
-        return self._share * by_profile + (1 - self._share) * weights, cosines
+        weights = self._share * by_profile + (1 - self._share) * constants.plain.weights(plain)
+        return self._with_types(weights, question, plain, first), cosines
+
+    def _with_types(self, weights: Floats, question: Question, plain: Vectors, first: int) -> Floats:
+        """The weights of tasks for a question that may be of one of their types."""
+        if question.task_type is not None or len(self._means) < LEAST_TYPES:
+            return weights
+        assert self._calibration is not None
+        codes = self._codes.rows[first:]
+        of_type = of_types(self._means, question.vector, codes, plain, self._calibration.few)
+        within = self._share_of_types + (1.0 - self._share_of_types) * weights
+        found: Floats = np.where(codes != UNTYPED, of_type[codes], 0.0) * within + (1.0 - of_type.sum()) * weights
+        return found
 
     def _fit(self, experience: Callable[[int], Experience]) -> None:
         """Has the space fitted on as many of the first tasks as `FITTED_AT` says, and all tasks in it."""
@@ -149,7 +165,15 @@ class TaskKernels:
             self._extend(self._space)
         if self._share_for != wanted:
             self._share_for = wanted
-            self._share = profile_share(experience(wanted), self._profiles.rows[:wanted], self._vectors.rows[:wanted], constants)
+            self._set_shares(experience(wanted), constants)
+
+    def _set_shares(self, seen: Experience, constants: Calibration) -> None:
+        """Has each kernel weigh as much as it would have predicted."""
+        by_profile = log_likelihood(seen, by_cosine(self._profiles.rows, constants.profile))
+        by_vector = log_likelihood(seen, by_cosine(self._vectors.rows, constants.plain))
+        self._share = profile_share(by_profile, by_vector, constants)
+        if len(self._means) >= LEAST_TYPES:
+            self._share_of_types = odds_share(log_likelihood(seen, by_type(self._codes.rows)) - max(by_profile, by_vector))
 
     def _extend(self, space: TaskSpace) -> None:
         new = slice(len(self._cores), len(self))

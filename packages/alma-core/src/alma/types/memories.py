@@ -158,9 +158,11 @@ class Outcome(Memory):
     def described(self, now: datetime | None) -> str:
         when = "" if now is None else f", {sentences.age(self.timestamp, now)}"
         error = None if sentences.ends_with(self.strategy_used, self.error_message) else self.error_message
-        parts = {"Way": self.strategy_used, "Error": error, "Feedback": self.user_feedback}
+        of_error = "Error on the way" if self.success else "Error"
+        parts = {"Way": self.strategy_used, of_error: error, "Feedback": self.user_feedback}
         labelled = [f"{label}: {brief(text.removeprefix(f'{label}: '))}" for label, text in parts.items() if text]
-        first = f"{sentences.VERDICTS[self.outcome]}{when}: {brief(self.task_description)}"
+        verdicts = sentences.VERDICTS_OF_STEPS if isinstance(self.metadata.get("step"), int) else sentences.VERDICTS
+        first = f"{verdicts[self.outcome]}{when}: {brief(self.task_description)}"
         return " | ".join([first, *labelled, *sentences.of_attempt(self.metadata)])
 
     @property

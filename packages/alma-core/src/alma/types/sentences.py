@@ -35,6 +35,14 @@ VERDICTS = {
     Verdict.UNVERIFIED: "Unverified",
 }
 
+VERDICTS_OF_STEPS = {
+    Verdict.SUCCESS: "A step worked",
+    Verdict.FAILURE: "A step failed",
+    Verdict.PARTIAL: "A step was partly done",
+    Verdict.UNVERIFIED: "A step is unverified",
+}
+"""The verdict on a step says nothing of the whole attempt."""
+
 
 def brief(text: str) -> str:
     """Returns stored text in the form for a note: on one line, at most `ITEM_CHARS` long."""
