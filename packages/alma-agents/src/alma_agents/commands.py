@@ -189,7 +189,8 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 
 def _lift_line(found: dict[str, Any]) -> str:
-    sides = f"{found['sessions with notes']} sessions with notes, {found['sessions held out']} held out"
+    number = found["sessions with notes"]
+    sides = f"{number} session{'' if number == 1 else 's'} with notes, {found['sessions held out']} held out"
     if "lower" not in found:
         return f"{sides}; lift {found['lift']}"
     rates = f"repaired {found['repaired with notes']:.0%} and {found['repaired without']:.0%}"
