@@ -22,6 +22,7 @@ _LOG = logging.getLogger("alma")
 NO_ANSWER = "The memory does not answer now; go on without it."
 """Answer to an agent for an error that is not its own."""
 NOTHING = "Nothing is known about this yet."
+QUARANTINED = "Kept back: it reads like an instruction, so nothing shows it until a person releases it."
 NOTED_BY_AGENT = "noted_by_agent"
 PREFIX_CHARS = 32
 
@@ -130,8 +131,7 @@ class Toolkit:
     def save_fact(self, topic: str, fact: str) -> str:
         """Saves a fact of this agent: for the user that it works for, if there is one."""
         project, agent, user = self._where()
-        project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user)
-        return "Saved."
+        return _saved(project, project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user).id)
 
     def save_preference(self, topic: str, preference: str) -> str:
         """Saves a preference of this user."""
@@ -166,15 +166,26 @@ class Toolkit:
 
         def answered(**given: Any) -> str:
             try:
+                if given.keys() != arguments.keys():
+                    raise ValidationError(f"{named} takes {' and '.join(arguments)}, not {' and '.join(given) or 'nothing'}")
                 return call(**{name: self._stored(value) for name, value in given.items()})
             except Exception as error:
                 if self._raises:
                     raise
                 _LOG.warning("%s gave no answer: %s: %s (the agent goes on)", named, type(error).__name__, error)
-                is_own = isinstance(error, ScopeViolationError | ValidationError | TypeError)
+                is_own = isinstance(error, ScopeViolationError | ValidationError)
                 return f"Refused: {shortened(str(error), 300)}" if is_own else NO_ANSWER
 
         return Tool(named, description, arguments, answered)
+
+
+def _saved(project: ALMA, memory_id: str) -> str:
+    """A memory that cannot be got right after it was stored went into quarantine."""
+    try:
+        project.get(memory_id)
+    except MemoryNotFoundError:
+        return QUARANTINED
+    return "Saved."
 
 
 def _is_own(memory: AnyMemory, agent: str, user: str | None) -> bool:
