@@ -131,7 +131,8 @@ class Toolkit:
     def save_fact(self, topic: str, fact: str) -> str:
         """Saves a fact of this agent: for the user that it works for, if there is one."""
         project, agent, user = self._where()
-        return _saved(project, project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user).id)
+        stored = project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user)
+        return QUARANTINED if stored.metadata.get("flagged") else "Saved."
 
     def save_preference(self, topic: str, preference: str) -> str:
         """Saves a preference of this user."""
@@ -177,15 +178,6 @@ class Toolkit:
                 return f"Refused: {shortened(str(error), 300)}" if is_own else NO_ANSWER
 
         return Tool(named, description, arguments, answered)
-
-
-def _saved(project: ALMA, memory_id: str) -> str:
-    """A memory that cannot be got right after it was stored went into quarantine."""
-    try:
-        project.get(memory_id)
-    except MemoryNotFoundError:
-        return QUARANTINED
-    return "Saved."
 
 
 def _is_own(memory: AnyMemory, agent: str, user: str | None) -> bool:
