@@ -86,6 +86,11 @@ def test_names_begin_with_the_prefix(alma: ALMA) -> None:
         Toolkit(alma, agent="dev", prefix="a b")
 
 
+def test_tools_without_an_agent_are_refused_when_they_are_made(alma: ALMA) -> None:
+    with pytest.raises(ConfigurationError, match="agent must be a name or a function, not None"):
+        Toolkit(alma, agent=None)
+
+
 def test_an_agent_is_told_what_was_wrong_with_its_arguments(alma: ALMA) -> None:
     assert tools(alma)["save_fact"](topic="", fact="x").startswith("Refused")
     assert tools(alma)["save_fact"](subject="x") == "Refused: save_fact takes topic and fact, not subject"

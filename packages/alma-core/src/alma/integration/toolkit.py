@@ -65,7 +65,7 @@ class Toolkit:
         context: Callable[[], RunContext] = RunContext,
         shows: Callable[[AnyMemory, str | None], bool] | None = None,
     ) -> None:
-        check_identity(agent, "agent")
+        check_identity(agent, "agent", is_optional=False)
         check_choice(on_error, "on_error", ("log", "raise"))
         check_function(redact, "redact", is_optional=True)
         self._scope = Scope(checked_alma(alma), user_id=user_id, tenant_id=tenant_id)
