@@ -48,6 +48,7 @@ def test_a_memory_is_told_with_what_belongs_to_it(memory: AnyMemory, expected: s
         (Outcome(agent="victor", task_description="Deploy"), "victor"),
         (Outcome(agent="victor", user_id="ann", task_description="Deploy"), "victor, for ann"),
         (UserPreference(user_id="ann", category="reports", preference="short"), "ann"),
+        (UserPreference(user_id="ann", agent="victor", category="reports", preference="short"), "ann"),
     ],
 )
 def test_the_owner_is_the_agent_with_the_user_for_whom_it_worked(memory: AnyMemory, expected: str) -> None:

@@ -66,5 +66,8 @@ def record_of(memory: "AnyMemory") -> str:
 
 def owner_of(memory: "AnyMemory") -> str:
     """Returns whose a memory is: an agent's, a user's, or an agent's for a user."""
+    from alma.types import UserPreference
+
     user = getattr(memory, "user_id", None)
-    return f"{memory.agent}, for {user}" if user and memory.agent else user or memory.agent
+    is_of_agent = bool(memory.agent) and not isinstance(memory, UserPreference)  # whose agent is the one that noted it
+    return f"{memory.agent}, for {user}" if user and is_of_agent else user or memory.agent
