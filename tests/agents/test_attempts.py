@@ -133,6 +133,32 @@ def test_what_only_asks_is_no_part_of_a_repair(asked: str) -> None:
     assert attempts(events)[0].strategy == "set JAVA_HOME"
 
 
+@pytest.mark.parametrize(
+    ("failing", "mending"),
+    [
+        ("ruff check src", "ruff check src --fix"),
+        ("eslint src", "npx eslint src --fix"),
+        ("prettier --check .", "prettier --write ."),
+        ("black --check .", "black ."),
+        ("ruff format --check", "ruff format"),
+        ("cargo fmt --check", "cargo fmt"),
+        ("npm run lint", "npm run lint:fix"),
+        ("npm run lint", "npm run lint -- --fix"),
+    ],
+)
+def test_a_linter_that_rewrites_is_the_repair_of_what_it_found_and_of_no_test(failing: str, mending: str) -> None:
+    events = [ran("pytest", False), ran(failing, False), ran(mending, True), ran(failing, True), ran("pytest", True)]
+    assert [one.strategy for one in attempts(events)] == [f"run {mending}", ""]
+
+
+@pytest.mark.parametrize(
+    "checking", ["ruff check src", "black --check .", "ruff format --diff", "cargo fmt --check", "eslint src"]
+)
+def test_a_linter_that_only_looks_repairs_nothing(checking: str) -> None:
+    events = [ran("mypy src", False), ran(checking, True), ran("mypy src", True)]
+    assert [one.strategy for one in attempts(events)] == [""]
+
+
 def test_a_tidied_or_locked_list_of_packages_is_a_repair() -> None:
     for mend in ("go mod tidy", "poetry lock", "flutter pub get"):
         (one,) = attempts([ran("go test ./...", False), ran(mend, True), ran("go test ./...", True)])

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import chat_exports as exports
 from alma import ALMA
 from alma.errors import ValidationError
 from alma.ingestion import ingest_conversations
 from alma_agents import sentences
+from alma_cli.app import app
 
 
 @pytest.fixture
@@ -224,3 +226,17 @@ def test_a_file_that_is_no_text_is_of_an_unknown_format_and_one_without_a_byte_e
     (tmp_path / "b.json").write_bytes(b"")
     report = ingest_conversations([tmp_path / "a.bin", tmp_path / "b.json"], alma=alma)
     assert {Path(name).name: reason for name, reason in report.skipped.items()} == {"a.bin": "unknown format", "b.json": "empty"}
+
+
+def test_an_import_says_whose_the_chats_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chat.md").write_text("User: We decided to use PostgreSQL.\n\nAssistant: Good choice.\n\nUser: Fine, go on.\n")
+    assert CliRunner().invoke(app, ["init", "--embedder", "hash"]).exit_code == 0
+    unnamed = CliRunner().invoke(app, ["ingest", "chat.md"]).output
+    named = CliRunner().invoke(app, ["ingest", "chat.md", "--agent", "dev"]).output
+    with ALMA.from_config(".alma/config.yaml") as memory:
+        owners = {one.agent for one in memory.list_memories("domain_knowledge")}
+
+    assert "they belong to the agent text; with --agent NAME they belong to another one" in unnamed
+    assert "they belong to" not in named
+    assert owners == {"text", "dev"}

@@ -79,6 +79,34 @@ def test_a_fix_after_which_it_failed_again_gives_way_to_the_one_that_helped(proj
     assert "run pip install flask; run pip install flask-login" in said
 
 
+FAILED = "Exit code 1\nE   assert None == 0\ntests/test_cart.py:12: AssertionError\nFAILED tests/test_cart.py::test_total - assert None == 0\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "again", "other"),
+    [
+        ("pytest -q", f"{FAILED}1 failed, 8 passed in 0.10s", f"{FAILED}1 failed, 11 passed in 0.37s", "Exit code 1\n1 failed, 8 passed in 0.10s"),
+        (
+            "mypy src",
+            "Exit code 1\nsrc/api.py:9: error: Missing return statement  [return]\nFound 1 error in 1 file (checked 3 source files)",
+            "Exit code 1\nsrc/api.py:11: error: Missing return statement  [return]\nFound 1 error in 1 file (checked 4 source files)",
+            'Exit code 1\nsrc/cart.py:3: error: Name "os" is not defined  [name-defined]\nFound 1 error in 1 file (checked 3 source files)',
+        ),
+    ],
+    ids=["pytest", "mypy"],
+)  # fmt: skip
+def test_a_fix_belongs_to_its_error_and_not_to_the_counts_at_the_end(
+    project: Path, command: str, first: str, again: str, other: str
+) -> None:
+    folder = str(project / ".alma" / "agents")
+    for number, (ran, error) in enumerate(((command, first), ("pip install flask", ""), (command, ""))):
+        spool.append(folder, "first", {"host": "claude-code", "payload": call(project, "first", ran, f"t{number}", error)})
+    spool.append(folder, "first", {"over": True})
+    assert learn_spools(folder) == 1
+    assert "pip install flask" in drive(call(project, "second", command, "t7", again))
+    assert drive(call(project, "third", command, "t8", other)) == ""
+
+
 def test_learning_the_same_session_twice_counts_once_and_empties_the_spool(project: Path) -> None:
     folder = project / ".alma" / "agents"
     for _ in range(2):

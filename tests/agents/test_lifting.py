@@ -5,12 +5,14 @@ import random
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from alma import ALMA
 from alma_agents import index, spool
 from alma_agents.hook import answered, is_held_out
 from alma_agents.learning import learn_spools
 from alma_agents.lifting import lift_of
+from alma_cli.app import app
 
 NAMES = [f"mod_{number}" for number in range(12)]
 
@@ -115,6 +117,32 @@ def test_hosts_and_rules_are_told_apart(tmp_path: Path) -> None:
     assert found["rules"]["good"]["lift"] == 1.0
     assert found["rules"]["useless"]["lift"] == 0.0
     assert json.loads(json.dumps(found)) == found
+
+
+def test_each_note_is_named_by_what_it_says(project: Path) -> None:
+    for number in range(2):
+        for command in ("npm run e2e", "npm run docs"):
+            failed = {"session_id": f"s{number}", "cwd": str(project), "tool_name": "Bash", "tool_use_id": command}
+            error = f'Exit code 1\nnpm error Missing script: "{command.split()[-1]}"'
+            answered(
+                {**failed, "hook_event_name": "PostToolUseFailure", "tool_input": {"command": command}, "error": error},
+                "claude-code",
+            )
+        spool.append(folder_of(project), f"s{number}", {"over": True})
+    learn_spools(folder_of(project))
+    warned = index.load(folder_of(project))["warnings"].values()
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        for number, one in enumerate(sorted(warned, key=lambda each: each["text"])):
+            learned(alma, "codex", number, held=False, repaired=False, rule=one["id"])
+        learned(alma, "codex", 9, held=False, repaired=False, rule="briefing")
+        learned(alma, "codex", 10, held=False, repaired=False, rule="warning-0")
+    printed = CliRunner().invoke(app, ["lift", "--config", str(project / ".alma" / "config.yaml")]).output
+
+    assert "  warning of `npm run e2e`: 1 session with notes, 0 held out" in printed
+    assert "  warning of `npm run docs`: 1 session with notes" in printed
+    assert "  warning of a command that is gone: 1 session with notes" in printed
+    assert "  rules at the start of the session: 1 session with notes" in printed
+    assert "all: 4 sessions with notes" in printed
 
 
 def test_a_share_that_changed_does_not_bias(tmp_path: Path) -> None:

@@ -158,6 +158,7 @@ def test_a_learned_rule_has_its_counts_and_ends(tmp_path: Path) -> None:
 
     assert "6 of 6" in text
     assert "(until 2026-04-01)" in text
+    assert not any(age in text for age in ("just now", " ago")), "an age is another one tomorrow"
 
 
 def test_a_skill_is_written_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,4 +23,13 @@ def test_sessions_work_workflows_and_the_wake_up_are_shown(project, folder) -> N
     assert project("workflow", "deploy", "--json").json["checkpoint"]["state"] == {"step": 3}
     assert project("workflow", "unknown").out == "There is no checkpoint.\n"
     assert "built the image" in project("wakeup", "-a", "helena").out
-    assert project("wakeup", "-a", "helena", "--max-tokens", "0", "--json").json == {"wakeup": ""}
+    assert project("wakeup", "-a", "helena", "--max-tokens", "0", "--json").json == {"wakeup": "", "hint": None}
+
+
+def test_the_wake_up_of_a_misspelt_agent_names_the_known_one_beside_the_notes(project) -> None:
+    project("learn", "-a", "helena", "-t", "Test the login", "-o", "success")
+    said = project("wakeup", "-a", "helen")
+    assert "did you mean 'helena'?" in said.err
+    assert "did you mean" not in said.out
+    assert "did you mean 'helena'?" in project("wakeup", "-a", "helen", "--json").json["hint"]
+    assert project("wakeup", "-a", "helena").err == ""

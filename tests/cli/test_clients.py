@@ -139,6 +139,15 @@ def test_a_link_to_the_file_stays_one(project, folder: Path, tmp_path: Path) -> 
     assert "alma" in json.loads(real.read_text())["mcpServers"]
 
 
+def test_it_says_which_memory_it_made_or_kept(alma, folder: Path) -> None:
+    made = alma("init", "-p", "shop", "-e", "hash", "--client", "claude-code", "--yes").out
+    assert "Wrote .alma/config.yaml" in made
+    assert f"Database {folder / '.alma' / 'alma.db'}, project 'shop', embedder hash" in made
+    kept = alma("init", "-p", "other", "--client", "cursor", "--yes").out
+    assert "Kept .alma/config.yaml as it is" in kept
+    assert "other" not in kept
+
+
 def test_it_is_shown_and_not_written_where_nobody_can_be_asked(project, folder: Path) -> None:
     ended = project("init", "--client", "claude-code", code=4)
     assert '"mcpServers"' in ended.out

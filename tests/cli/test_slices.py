@@ -2,9 +2,9 @@
 
 import pytest
 
-from alma.types import AntiPattern, DomainKnowledge, Heuristic, Outcome, Verdict
+from alma.types import AntiPattern, DomainKnowledge, Heuristic, Outcome, UserPreference, Verdict
 from alma.types.memories import AnyMemory
-from alma_cli.slices import summary_of
+from alma_cli.slices import owner_of, summary_of
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,31 @@ from alma_cli.slices import summary_of
             "login: empty fields\n  worked 8 of 10 times",
         ),
         (Heuristic(condition="login", strategy="empty fields"), "login: empty fields"),
+        (
+            AntiPattern(
+                pattern="rolling update",
+                why_bad="502",
+                occurrence_count=2,
+                success_count=1,
+                metadata={"learned": True, "status": "candidate", "tasks": 2, "successes": [0.5, 3.0]},
+            ),
+            "rolling update\n  failed 2.5 of 3 times on 2 tasks; candidate",
+        ),
         (DomainKnowledge(domain="web", fact="Tokens expire"), "Tokens expire"),
     ],
 )
 def test_a_memory_is_told_with_what_belongs_to_it(memory: AnyMemory, expected: str) -> None:
     assert summary_of(memory) == expected
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [
+        (Outcome(agent="victor", task_description="Deploy"), "victor"),
+        (Outcome(agent="victor", user_id="ann", task_description="Deploy"), "victor, for ann"),
+        (UserPreference(user_id="ann", category="reports", preference="short"), "ann"),
+        (UserPreference(user_id="ann", agent="victor", category="reports", preference="short"), "ann"),
+    ],
+)
+def test_the_owner_is_the_agent_with_the_user_for_whom_it_worked(memory: AnyMemory, expected: str) -> None:
+    assert owner_of(memory) == expected

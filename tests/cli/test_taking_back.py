@@ -104,7 +104,7 @@ def test_forget_by_policy_and_by_id(project, ids: list[str], answering) -> None:
     assert asked == ["Archive 2 memories?"]
     assert "Archived, as record 4; `alma undo --to 3` takes that back" in told
     assert total(project) == 1
-    assert "Not to be forgotten: nobody" in project("forget", "nobody", code=4).out
+    assert "No memory that can be forgotten: nobody" in project("forget", "nobody", code=4).out
     assert project("forget", ids[2], "--json").json["dry_run"] is True
     assert project("forget", ids[2], "nobody", "--json", "--yes").json["unknown"] == ["nobody"]
     assert total(project) == 0

@@ -71,7 +71,7 @@ def test_what_is_not_installed_is_named() -> None:
 
 def test_an_alma_that_is_none_and_options_that_do_not_exist_are_errors_at_once(tmp_path: Path) -> None:
     from alma import ALMA, AsyncALMA, ConfigurationError, ScopeViolationError
-    from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMAMiddleware
+    from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMAMiddleware, ALMARetriever
 
     with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
         with pytest.raises(ConfigurationError, match="must be an open ALMA, not AsyncALMA"):
@@ -80,6 +80,11 @@ def test_an_alma_that_is_none_and_options_that_do_not_exist_are_errors_at_once(t
             ALMACallbackHandler(alma, agent="")
         with pytest.raises(TypeError, match="agent"):
             ALMAMiddleware(alma)  # type: ignore[call-arg]
+        for make in (ALMAMiddleware, ALMACallbackHandler, ALMAMemory):
+            with pytest.raises(ConfigurationError, match="agent must be a name or a function, not None"):
+                make(alma, agent=None)
+        with pytest.raises(ValueError, match="agent must be a name or a function, not None"):
+            ALMARetriever(alma=alma, agent=None)
         with pytest.raises(TypeError, match="topk"):
             ALMAMiddleware(alma, agent="dev", topk=3)  # type: ignore[call-arg]
         with pytest.raises(ConfigurationError, match="inject is True"):

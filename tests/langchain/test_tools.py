@@ -28,6 +28,19 @@ def test_an_agent_recalls_and_saves_and_neither_is_a_step_of_its_work(alma: ALMA
     assert steps(alma) == []
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_of_them_with_wrong_arguments_is_no_step_either(alma: ALMA, is_async: bool) -> None:
+    tools = create_alma_tools(alma, agent="dev")
+    script = (call("recall_memory", question=TASK), "Done.")
+    learning = create_agent(scripted(*script), tools, middleware=[ALMAMiddleware(alma, agent="dev")])
+    assert "query" in invoke(learning, is_async=is_async)["messages"][2].text
+    invoke(
+        create_agent(scripted(*script), tools), is_async=is_async, config={"callbacks": [ALMACallbackHandler(alma, agent="dev")]}
+    )
+    assert runs(alma) == [("dev", "unverified")] * 2
+    assert steps(alma) == []
+
+
 def test_a_search_shows_no_tags_for_those_that_an_answer_cites_are_the_prompts(alma: ALMA) -> None:
     alma.add_heuristic("dev", TASK, "blue-green as in [H1]")
     learning = ALMAMiddleware(alma, agent="dev")

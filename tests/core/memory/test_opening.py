@@ -63,6 +63,8 @@ def test_a_configuration_file_says_all_and_the_folder_lies_in_the_project(
 def test_a_memory_that_is_made_without_opening_it_names_how_to_open_one() -> None:
     with pytest.raises(ConfigurationError, match=r"by ALMA\.open or ALMA\.from_config, not by ALMA\('\.alma'\)"):
         ALMA(".alma")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"by ALMA\.open or ALMA\.from_config, not by ALMA\(\)"):
+        ALMA()
 
 
 def test_a_missing_configuration_file_names_alma_init(tmp_path: Path) -> None:

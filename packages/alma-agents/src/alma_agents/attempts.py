@@ -225,8 +225,14 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
             line = " ".join(words)
             line = f"run {line if len(line) <= 160 else line[:159] + '…'}{f' in {folder}' if folder else ''}"
             for one in open_ones.values():
-                one.add(_Change(place, "", "", "", line))
+                if one.command.kind == shell.LINT or not _rewrites(bare):  # a formatter mends no test
+                    one.add(_Change(place, "", "", "", line))
 
 
 def _may_mend(words: list[str]) -> bool:
-    return shell.kind_of(words) in (shell.INSTALL, shell.CHANGE, shell.RUN) and not options.only_asks(words)
+    changes = shell.kind_of(words) in (shell.INSTALL, shell.CHANGE, shell.RUN) or _rewrites(words)
+    return changes and not options.only_asks(words)
+
+
+def _rewrites(words: list[str]) -> bool:
+    return shell.kind_of(words) == shell.LINT and options.rewrites(words)

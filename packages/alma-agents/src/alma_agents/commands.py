@@ -100,14 +100,17 @@ def ingest(
         if json:
             print_json(report_as_json(report))
         else:
-            _say(report)
+            _say(report, agent)
 
 
-def _say(report: "IngestReport") -> None:
-    """Prints what an ingestion learned."""
+def _say(report: "IngestReport", agent: str | None) -> None:
+    """Prints what an ingestion learned, and whose it is where no agent was named."""
     kinds = ", ".join(f"{number} {name}" for name, number in sorted(report.formats.items()))
     write_text(f"{report.files} files ({report.unchanged} unchanged){f': {kinds}' if kinds else ''}\n")
     write_text(f"{report.saved} memories are new, {report.known} were known, {report.replaced} were replaced\n")
+    if report.saved and agent is None:
+        owners = ", ".join(printable(name) for name in sorted(report.formats))
+        write_text(f"they belong to the agent {owners}; with --agent NAME they belong to another one\n")
     counts = {
         "sessions": report.sessions,
         "failures": report.attempts,
@@ -189,7 +192,8 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 
 def _lift_line(found: dict[str, Any]) -> str:
-    sides = f"{found['sessions with notes']} sessions with notes, {found['sessions held out']} held out"
+    number = found["sessions with notes"]
+    sides = f"{number} session{'' if number == 1 else 's'} with notes, {found['sessions held out']} held out"
     if "lower" not in found:
         return f"{sides}; lift {found['lift']}"
     rates = f"repaired {found['repaired with notes']:.0%} and {found['repaired without']:.0%}"

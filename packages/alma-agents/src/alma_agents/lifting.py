@@ -9,6 +9,7 @@ from alma import ALMA, Outcome
 from alma.errors import MemoryNotFoundError
 from alma.text import shortened
 from alma_agents.learning import CODING, coding_outcomes
+from alma_agents.warning import WARNING, shown_commands
 
 _Z = 1.959964
 _MOST_RULES = 20
@@ -92,8 +93,11 @@ def _wilson(sessions: list[_Ended]) -> tuple[float, float, float]:
 
 def _summary(alma: ALMA, rule: str) -> str:
     """Returns what a rule says, in short."""
-    if rule == "briefing" or rule.startswith("warning-"):
-        return rule.partition("-")[0]
+    if rule == "briefing":
+        return "rules at the start of the session"
+    if rule.startswith(WARNING):
+        command = shown_commands(alma).get(rule.removeprefix(WARNING))
+        return f"warning of `{shortened(command, 100)}`" if command else "warning of a command that is gone"
     try:
         memory = alma.get(rule)
     except MemoryNotFoundError:

@@ -24,6 +24,14 @@ _LOOKS = frozenset(
 )  # fmt: skip
 """First words behind a program of any name that only ask it something."""
 
+_REWRITES = re.compile(
+    r"--(?:auto-?)?fix(?:-all|-only)?|--write|--auto-?correct(?:-all)?|--in-place|(?:[\w-]+[:-])?fix(?:[:-][\w-]+)?"
+)
+"""Options, and names of scripts, with which a linter changes what it finds."""
+
+_FORMATTERS = frozenset(("black", "isort", "autopep8", "yapf", "fmt", "format", "rustfmt"))
+_REHEARSES = re.compile(r"--check(?:-only)?|--diff|--dry-run|--list-different|-c|check")
+
 _PLACES_OF = {
     "-f": ("mvn", "mvnw", "make", "docker-compose"), "-u": ("ansible-playbook", "ansible"), "-i": ("ansible-playbook", "ansible"),
     "-n": ("kubectl", "helm"), "-p": ("mvn", "mvnw"),
@@ -48,6 +56,14 @@ def are_places(head: str, added: Sequence[str]) -> bool:
     are_known = all(_PLACES.match(word) is not None or head in _PLACES_OF.get(word, ()) for word in added if word.startswith("-"))
     has_lone_value = any(not now and not before for before, now in zip([False, *is_option], is_option, strict=False))
     return bool(added) and are_known and not has_lone_value
+
+
+def rewrites(words: list[str]) -> bool:
+    """Returns True for a linter or a formatter that changes files: what it reports next is what it could not mend."""
+    if any(_REWRITES.fullmatch(word) for word in words[1:]):
+        return True
+    named = {part for word in (words[0].rpartition("/")[2], *plain(words)) for part in re.split(r"[:-]", word)}
+    return bool(named & _FORMATTERS) and not any(_REHEARSES.fullmatch(word) for word in (*words[1:], *named))
 
 
 def only_asks(words: list[str]) -> bool:

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from alma import ALMA, AntiPattern, Heuristic, MemorySlice
+from alma import ALMA, AntiPattern, Heuristic
 from alma.errors import ConfigurationError
 from alma.integration import checked_name, open_records
+from alma.types.prompt import note
 from alma_agents.rules import Rule, rules_of
 
 BEGIN = "<!-- alma:begin, written by `alma promote`; edits in this block are lost -->"
@@ -67,8 +68,8 @@ def promoted(alma: ALMA, text: str, kept: Sequence[Rule], *, as_skill: bool = Fa
         if as_skill and rest.strip() == _HEAD.strip():
             return ""
         return f"{rest}\n" if rest and not rest.endswith("\n") else rest
-    notes = sorted(_line(alma, rule).replace("<!--", "‹!--").replace("-->", "--›") for rule in kept)
-    block = "\n".join([BEGIN, "Rules learned from outcomes in this repository:", "", *(f"- {note}" for note in notes), END])
+    lines = sorted(_line(alma, rule).replace("<!--", "‹!--").replace("-->", "--›") for rule in kept)
+    block = "\n".join([BEGIN, "Rules learned from outcomes in this repository:", "", *(f"- {line}" for line in lines), END])
     return f"{rest.rstrip()}\n\n{block}\n".lstrip("\n")
 
 
@@ -88,9 +89,7 @@ def _holds(alma: ALMA, rule: Heuristic | AntiPattern, now: datetime) -> bool:
 
 
 def _line(alma: ALMA, rule: Heuristic | AntiPattern) -> str:
-    listed = {"heuristics": [rule]} if isinstance(rule, Heuristic) else {"anti_patterns": [rule]}
-    (note,) = MemorySlice.model_validate(listed).notes()
-    line = " ".join(note.split())
+    line = " ".join(note(rule, None).split())  # without its age, which would change every day
     if _is_stated(alma, rule):
         return line
     return f"{line} (until {_confirmed(rule) + LASTS:%Y-%m-%d})"

@@ -4,6 +4,7 @@ import re
 
 _ERROR = re.compile(
     r"^\s*(E\s{2,}.*|[\w.:]*(Error|Exception|Warning|Failure|Panic|Fault)\b.*|"
+    r"\S+:\d+:\d+: .*|(?-i:[A-Z]{1,5}\d{3,4} (?=\S).*)|(--- FAIL:|FAIL:?\s|●\s|would reformat\s).*|"
     r".*\b(error|fatal|panic|failed|cannot|could(?: not|n't)|unable to|is not up to date|not found|undefined|denied|refused|"
     r"no such|missing|unresolved|invalid|unexpected)\b.*)$",
     re.IGNORECASE,
@@ -16,18 +17,20 @@ _STRONG = re.compile(
 _ADVICE = re.compile(r"^\s*(run|try|use|see|to \w+|please|hint|help|note)\b", re.IGNORECASE)
 _CONCLUSION = re.compile(
     r"^\W*(build failed|failure: build failed|error: build did not complete|error command failed|npm (err!|error) (code|errno|a complete)"
-    r"|\w*make\S*: \*\*\*|-- configuring incomplete|execution halted|compilation terminated|error: (could not compile|aborting due))",
+    r"|\w*make\S*: \*\*\*|-- configuring incomplete|execution halted|compilation terminated|error: (could not compile|aborting due)"
+    r"|error: test failed, to rerun|test result: failed\b|failed \(\w+=|fail(\t.*)?$|exit status \d"
+    r"|found \d+ errors?\b|\d+ (files?|problems?|errors?|failed|passed|warnings?|skipped|deselected)\b.*[).s]\W*$"
+    r"|tests?( suites| files)?:?\s+\d+ (failed|passed))",
     re.IGNORECASE,
 )
-"""Lines that a program ends with whatever happened, and what it advises: they say nothing if another line does."""
+"""Lines that a program ends with whatever happened, as counts, and what it advises: they say nothing if another line does."""
 
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b"), "H"),
 )
-_NUMBER = re.compile(r"\b\d+([.:]\d+)*\b")
+_NUMBER = re.compile(r"\b\d+([.:]\d+)*(?:[mµn]?s)?\b")
 _PATH = re.compile(r"[\w.@~+/\\-]+")
-_LAST_PART = re.compile(r"[\w.@+-]+")
 _IN_FOLDER = re.compile(r"[/\\](?=[\w.@+-])")
 _QUOTED = re.compile(r"['\"`‘’“”]([^'\"`‘’“”\s]{2,80})['\"`‘’“”]")
 _TAIL = re.compile(r":\s+(?:no such \w+:\s+)?([A-Za-z_][\w./@-]+)$")
@@ -138,17 +141,16 @@ def masked(text: str) -> str:
 
 def _without_folders(text: str) -> str:
     """Returns a text with each path as its last part. Every character is looked at a fixed number of times, however long a path is."""
-    kept, end, has_letter = list[str](), 0, False
+    kept, end, is_drive = list[str](), 0, False
     for path in _PATH.finditer(text):
         between, whole = text[end : path.start()], path[0]
         slash = max((found.start() for found in _IN_FOLDER.finditer(whole)), default=None)
         if slash is not None:
-            name = _LAST_PART.match(whole, slash + 1)
-            whole, rest = whole[slash + 1 :], whole[name.end() if name else 0 :]
-            if between == ":" and has_letter and text[end - 1].isascii() and text[end - 1].isalpha():  # the letter of a drive
-                between, kept[-1] = "", kept[-1][:-1]
+            whole = whole[slash + 1 :]
+            if between == ":" and is_drive:
+                between, kept[-1] = "", ""
         kept += (between, whole)
-        end, has_letter = path.end(), slash is None or bool(rest)
+        end, is_drive = path.end(), len(path[0]) == 1 and path[0].isascii() and path[0].isalpha()
     return "".join(kept) + text[end:]
 
 

@@ -15,6 +15,9 @@ from alma_agents.index import command_digest, fix_for, one_line
 from alma_agents.runs import Ran
 
 KIND = "agents.runs"
+WARNING = "warning-"
+"""What the id of a warning begins with; the digest of its command follows."""
+
 MOST_SESSIONS, MOST_SPARE = 500, 100
 """Sessions that are kept, the newest; when there are this number more, `erase_oldest` erases the older ones."""
 
@@ -73,10 +76,15 @@ def warnings_of(alma: ALMA, fixes: Sequence[dict[str, Any]] = ()) -> dict[str, d
         courses.append((digest, next(ran.command.shown for ran in reversed(runs) if not ran.ok), course))
     enough = lasting(predictions)
     return {
-        digest: {"id": f"warning-{digest}", "text": _text(shown, course, fixes), "until": course.until}
+        digest: {"id": f"{WARNING}{digest}", "text": _text(shown, course, fixes), "until": course.until}
         for digest, shown, course in courses
         if course.until and course.sort in enough
     }
+
+
+def shown_commands(alma: ALMA) -> dict[str, str]:
+    """Returns each noted command as it is shown, by its digest."""
+    return {one.digest: one.ran.command.shown for one in _noted(alma)}
 
 
 def _noted(alma: ALMA) -> list[_Noted]:

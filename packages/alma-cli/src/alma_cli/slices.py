@@ -51,17 +51,23 @@ def _detail(memory: "AnyMemory") -> str:
 
 
 def record_of(memory: "AnyMemory") -> str:
-    """Returns the successes or failures of a rule, its number of tasks, and its standing."""
+    """Returns the successes or failures of a rule, its number of tasks, and its standing, in the words of a prompt."""
     from alma.types import AntiPattern, Heuristic
+    from alma.types.sentences import failed, worked
 
     match memory:
         case Heuristic() if memory.occurrence_count:
-            words = f"worked {memory.success_count} of {memory.occurrence_count} times"
+            return worked(memory.success_count, memory.occurrence_count, memory.last_validated, None, memory.metadata)
         case AntiPattern() if memory.metadata.get("learned"):
-            words = f"failed {memory.occurrence_count} of {memory.occurrence_count + memory.success_count} times"
+            return failed(memory.occurrence_count, memory.success_count, memory.last_seen, None, memory.metadata)
         case _:
             return ""
-    tasks = memory.metadata.get("tasks")
-    where = f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
-    believed = memory.metadata.get("said") or memory.metadata.get("status")
-    return f"{words}{where}; {believed}" if believed else f"{words}{where}"
+
+
+def owner_of(memory: "AnyMemory") -> str:
+    """Returns whose a memory is: an agent's, a user's, or an agent's for a user."""
+    from alma.types import UserPreference
+
+    user = getattr(memory, "user_id", None)
+    is_of_agent = bool(memory.agent) and not isinstance(memory, UserPreference)  # whose agent is the one that noted it
+    return f"{memory.agent}, for {user}" if user and is_of_agent else user or memory.agent

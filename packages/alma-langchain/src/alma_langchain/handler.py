@@ -183,7 +183,9 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         """Records the start of a call. A call of ALMA's own tools, and one inside a step, is no step."""
         if (part := self._entered(run_id, kwargs)) is None:
             return
-        if not (part.is_outermost or part.is_apart or OWN_TOOLS in (kwargs.get("tags") or ())):
+        if OWN_TOOLS in (kwargs.get("tags") or ()):
+            part.heard.settled.add(kwargs.get("tool_call_id") or "")  # else its answer to wrong arguments would be a failed call
+        elif not (part.is_outermost or part.is_apart):
             name, inputs = part.name or (serialized or {}).get("name") or "tool", kwargs.get("inputs")
             arguments = inputs if isinstance(inputs, Mapping) else {}
             part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "")

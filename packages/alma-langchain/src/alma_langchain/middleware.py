@@ -220,9 +220,10 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
 
     def _called(self, request: ToolCallRequest) -> ToolCall | None:
         """Returns the call if it is a step; calls of ALMA's own tools are not."""
-        if request.tool is not None and OWN_TOOLS in (request.tool.tags or ()):
-            return None
         followed, asked = self.current(request.state, request.runtime.config), request.tool_call
+        if request.tool is not None and OWN_TOOLS in (request.tool.tags or ()):
+            followed.settled.add(asked["id"] or "")  # else its answer to wrong arguments would be taken for a refused call
+            return None
         if self._run(followed, request.state, request.runtime.context) is None:
             return None
         call = ToolCall(followed, asked["name"], asked["args"], asked["id"] or "", request.tool)

@@ -23,6 +23,7 @@ from alma.integration import (
     Run,
     RunContext,
     ToolUse,
+    check_identity,
     default_tool_outcome,
     noted_on,
     tool_use,
@@ -51,6 +52,7 @@ class Recorder(Integration):
     ) -> None:
         if not callable(task_from):
             raise ConfigurationError(f"task_from must be a function, not {quoted(task_from)}")
+        check_identity(agent, "agent", is_optional=False)  # the owner of memories has no default
         super().__init__(alma, agent=agent, options=Options(**options))
         self._task_from = task_from
         self._given: Run | None = None

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.integration import Identity, Integration, Options, checked_count, checked_kinds, document_metadata
+from alma.integration import Identity, Integration, Options, check_identity, checked_count, checked_kinds, document_metadata
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
@@ -48,6 +48,7 @@ class ALMARetriever(BaseRetriever):
     def _is_usable(self) -> Self:
         try:
             checked_count(self.k, "k")
+            check_identity(self.agent, "agent", is_optional=False)
             self._integration()
             checked_kinds(self.memory_types or (), "memory_types", self.alma)
         except (ConfigurationError, ScopeViolationError, ValidationError) as error:  # pydantic expects a ValueError

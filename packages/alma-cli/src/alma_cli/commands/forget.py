@@ -96,7 +96,7 @@ def _show(report: "ForgetReport") -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in report.by_kind.items())
     out.print(printable(f"To forget: {report.total} memories{f' ({kinds})' if kinds else ''}"), soft_wrap=True)
     for memory_id in report.unknown:
-        out.print(printable(f"Not to be forgotten: {memory_id}"), soft_wrap=True)
+        out.print(printable(f"No memory that can be forgotten: {memory_id}"), soft_wrap=True)
 
 
 def _print(report: "ForgetReport") -> None:

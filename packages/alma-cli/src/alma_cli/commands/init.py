@@ -48,10 +48,14 @@ def init(
     if json:
         print_json(made)
         return
+    _report(made)
+    console().print('Next: alma learn --agent helena --task "…" --outcome success --strategy "…"', soft_wrap=True)
+
+
+def _report(made: dict[str, str]) -> None:
     out = console()
     out.print(f"Wrote {made['config']}", soft_wrap=True)
     out.print(f"Database {made['database']}, project {made['project_id']!r}, embedder {made['embedder']}", soft_wrap=True)
-    out.print('Next: alma learn --agent helena --task "…" --outcome success --strategy "…"', soft_wrap=True)
 
 
 def _enter(
@@ -74,7 +78,11 @@ def _enter(
             confirm(f"Write {entry.file}?", yes=yes)
     is_written = not entry.is_there and (yes or not json)
     if is_new and (is_written or entry.is_there):
-        make_project(config, project_id=project_id, agents=agents, embedder=embedder)
+        made = make_project(config, project_id=project_id, agents=agents, embedder=embedder)
+        if not json:
+            _report(made)
+    elif not is_new and not json:
+        console().print(f"Kept {config} as it is", soft_wrap=True)
     if is_written:
         entry.write()
     if json:

@@ -7,7 +7,7 @@ import typer
 
 from alma_cli.options import TIME_FORMATS, ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, table
-from alma_cli.slices import summary_of
+from alma_cli.slices import owner_of, summary_of
 
 ID_WIDTH = len("id ") + 36
 DAY_WIDTH = len("2026-11-26")
@@ -52,7 +52,7 @@ def list_(
         (
             f"{summary_of(memory)}\nid {memory.id}",
             memory.kind,
-            getattr(memory, "user_id", None) or memory.agent,
+            owner_of(memory),
             f"{memory.created_at:%Y-%m-%d\n%H:%M}",
         )
         for memory in found

@@ -26,7 +26,10 @@ def wakeup(
 
     with ALMA.from_config(config_path(config), create=False) as alma:
         text = alma.wakeup(agent, user_id, max_tokens)
+        hint = alma.strategies(agent=agent, user_id=user_id).hint
     if json:
-        print_json({"wakeup": text})
-    else:
-        console().print(printable(text), soft_wrap=True)
+        print_json({"wakeup": text, "hint": hint})
+        return
+    console().print(printable(text), soft_wrap=True)
+    if hint:
+        console(stderr=True).print(printable(f"alma: warning: {hint}"), soft_wrap=True)  # not in the text, which is for a prompt

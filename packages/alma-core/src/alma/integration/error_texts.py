@@ -111,6 +111,7 @@ _AS_WRITTEN = (
     r"File has (?:not been read|been (?:unexpectedly )?modified)\b",
     r"npm (?:ERR!|error) code |ERR [a-z]|\(error\) [A-Z]|\*\* \(\w+Error\) ",
     rf"{_EXCEPTION}(?:: *|\([\"'])(?=\S)|Exception:{_VALUE}|(?:Error|Exception)\([\"']",
+    r"(?:[a-z_]\w*\.)+(?:errors|exceptions|exc)\.[A-Z]\w+: \S",
     r"\((?:[a-z_]\w*\.)+(?:errors\.)?[A-Z]\w+\) |[A-Z][a-z]+[A-Z]\w+: [45]\d\d |HTTPS?ConnectionPool\(host=",  # Python clients
     r"thread '[^'\n]*' (?:\(\d+\) )?panicked at |\S+:\d+:in [^\n]*\(\w+Error\)$",  # Rust, Ruby
     r"\[Errno -?\d+\] |[45]\d\d[ -][45]\.\d\.\d+ |Message: [^\n]+\n\s*\(Session info",  # an operating system, a mail server, Selenium
@@ -129,7 +130,9 @@ _FIRST_LINE = re.compile("|".join([*(f"(?i:{form})" for form in _IN_ANY_CASE), *
 _WHOLE = re.compile(
     r"Not Found|Unauthorized|Forbidden|Internal Server Error|Bad Gateway|Service Unavailable|Too Many Requests|(?:Permission|Access) denied\.?"
     r"|(?:\w+ )?[Rr]ate limit (?:exceeded|reached)\b[^\n]{0,120}|Connection (?:refused|reset|closed|aborted)(?: by \w+)?\.?"
-    r"|(?:\w+ )?(?:[Tt]imed out|[Tt]imeout)\.?|Killed|Terminated|Aborted|Segmentation fault|Bus error|Illegal instruction"
+    r"|(?:\w+ )?(?:[Tt]imed out|[Tt]imeout)(?: after \d[\d.]* ?[a-z]*)?\.?|Error[.!]?"
+    r"|(?:Invalid|Expired|Missing|Wrong) (?i:api[ -]key|(?:access |auth )?token|credentials|signature)\.?"
+    r"|Killed|Terminated|Aborted|Segmentation fault|Bus error|Illegal instruction"
 )
 _LAST_LINES = (
     r"=*\ ?(?:\d+ \w+, )*[1-9]\d* failed(?:, \d+ \w+)*(?:, \d+ passed\b.*| in [\d.]+\s?m?s\b.*)",  # pytest

@@ -22,6 +22,7 @@ _LOG = logging.getLogger("alma")
 NO_ANSWER = "The memory does not answer now; go on without it."
 """Answer to an agent for an error that is not its own."""
 NOTHING = "Nothing is known about this yet."
+QUARANTINED = "Kept back: it reads like an instruction, so nothing shows it until a person releases it."
 NOTED_BY_AGENT = "noted_by_agent"
 PREFIX_CHARS = 32
 
@@ -64,7 +65,7 @@ class Toolkit:
         context: Callable[[], RunContext] = RunContext,
         shows: Callable[[AnyMemory, str | None], bool] | None = None,
     ) -> None:
-        check_identity(agent, "agent")
+        check_identity(agent, "agent", is_optional=False)
         check_choice(on_error, "on_error", ("log", "raise"))
         check_function(redact, "redact", is_optional=True)
         self._scope = Scope(checked_alma(alma), user_id=user_id, tenant_id=tenant_id)
@@ -130,8 +131,8 @@ class Toolkit:
     def save_fact(self, topic: str, fact: str) -> str:
         """Saves a fact of this agent: for the user that it works for, if there is one."""
         project, agent, user = self._where()
-        project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user)
-        return "Saved."
+        stored = project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user)
+        return QUARANTINED if stored.metadata.get("flagged") else "Saved."
 
     def save_preference(self, topic: str, preference: str) -> str:
         """Saves a preference of this user."""
@@ -166,12 +167,14 @@ class Toolkit:
 
         def answered(**given: Any) -> str:
             try:
+                if given.keys() != arguments.keys():
+                    raise ValidationError(f"{named} takes {' and '.join(arguments)}, not {' and '.join(given) or 'nothing'}")
                 return call(**{name: self._stored(value) for name, value in given.items()})
             except Exception as error:
                 if self._raises:
                     raise
                 _LOG.warning("%s gave no answer: %s: %s (the agent goes on)", named, type(error).__name__, error)
-                is_own = isinstance(error, ScopeViolationError | ValidationError | TypeError)
+                is_own = isinstance(error, ScopeViolationError | ValidationError)
                 return f"Refused: {shortened(str(error), 300)}" if is_own else NO_ANSWER
 
         return Tool(named, description, arguments, answered)

@@ -35,10 +35,11 @@ from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexRe
 class Admin:
     """Housekeeping of a project and its store, returned by `alma.admin`."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: object = None) -> None:
         if not isinstance(room, Room):
+            given = "" if room is None else quoted(room)
             raise ConfigurationError(
-                f"a memory is opened by ALMA.open or ALMA.from_config, not by {type(self).__name__}({quoted(room)})"
+                f"a memory is opened by ALMA.open or ALMA.from_config, not by {type(self).__name__}({given})"
             )
         self._opened = room
 

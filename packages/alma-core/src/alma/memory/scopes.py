@@ -88,15 +88,16 @@ def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | No
     return found if include_shared or found is Access.OWN or not found.is_open else Access.SHARED_EXCLUDED
 
 
-def check_may_learn(room: Room, agent: str, category: str) -> None:
-    """Raises `ScopeViolationError` if an agent's rules forbid it to learn in a category."""
+def check_may_learn(room: Room, agent: str, category: str, *, is_inferred: bool = False) -> None:
+    """Raises `ScopeViolationError` if an agent's rules forbid it to learn in a category, which the caller gave or which was inferred."""
     scope = room.store.agents.get(agent)
     if scope is None:
         return
     if scope.is_allowed(category):
         return
     if normalised(category) in map(normalised, scope.cannot_learn):
-        raise ScopeViolationError(f"{agent!r} may not learn {category!r} (cannot_learn); nothing was stored")
+        why = ", the nearest of its categories to this task (a task_type of its own says another)" if is_inferred else ""
+        raise ScopeViolationError(f"{agent!r} may not learn {category!r} (cannot_learn){why}; nothing was stored")
     allowed = ", ".join(scope.can_learn)
     raise ScopeViolationError(f"{agent!r} may only learn {allowed} (can_learn), not {category!r}; nothing was stored")
 

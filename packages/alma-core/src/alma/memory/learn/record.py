@@ -116,7 +116,7 @@ def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> C
     nearest = nearest_category(room, memory.agent, texts[0], vectors) if texts else None
     if nearest is None:
         return memory
-    check_may_learn(room, memory.agent, nearest)
+    check_may_learn(room, memory.agent, nearest, is_inferred=True)
     return memory.model_copy(update={"task_type": nearest, "metadata": {**memory.metadata, "task_type_inferred": True}})
 
 
