@@ -5,6 +5,7 @@ from threading import Condition, RLock, get_ident
 from types import FrameType, TracebackType
 
 from alma.errors import StorageError
+from alma.stacks import runs
 
 LOOK_SECONDS = 1.0
 """A thread that waits looks this often for blocks that an interrupt ended without leaving."""
@@ -14,6 +15,9 @@ class SharedLock:
     """Readers-writer lock; a waiting writer goes before new readers.
 
     A thread that is inside may not enter again: it would wait for itself, or read what it is changing. `StorageError` then, at once.
+
+    It is entered by a `with` statement of the function that uses it: not by an `ExitStack` or in a generator, whose frames end or rest while the
+    block goes on. Other threads would take it for one that an interrupt has ended.
     """
 
     def __init__(self) -> None:
@@ -76,14 +80,8 @@ class SharedLock:
     def _leave_ended(self) -> None:
         """Leaves blocks that are no longer run: an interrupt (Ctrl-C) between two instructions ended them before they left."""
         stacks = sys._current_frames()
-        self._inside = {thread: block for thread, block in self._inside.items() if _runs(block, stacks.get(thread))}
+        self._inside = {thread: block for thread, block in self._inside.items() if runs(block, stacks.get(thread))}
         self._is_writing = self._is_writing and bool(self._inside)
-
-
-def _runs(block: FrameType, frame: FrameType | None) -> bool:
-    while frame is not None and frame is not block:
-        frame = frame.f_back
-    return frame is not None
 
 
 class _Block:
