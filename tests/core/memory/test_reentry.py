@@ -46,7 +46,7 @@ CALLS: dict[str, Call] = {"learn": learned, "retrieve": retrieved, "episode": at
 
 @cache
 def _checked(code: CodeType) -> frozenset[int]:
-    """Returns the instructions before which Python runs a signal handler: those after a call, at the start of a function, and after a jump back."""
+    """Returns the instructions before which Python runs a signal handler: those after a call, at the start of a function, and where it jumps back."""
     found, before, start = set(), "", 0
     table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
 
@@ -55,8 +55,10 @@ def _checked(code: CodeType) -> frozenset[int]:
 
     for instruction in dis.get_instructions(code):
         is_after = before.startswith("CALL") and handler(start) == handler(instruction.offset)
-        if before == "RESUME" or "BACKWARD" in before or is_after:
+        if before == "RESUME" or is_after:
             found.add(instruction.offset)
+        if "BACKWARD" in instruction.opname:
+            found.add(instruction.argval)
         before, start = instruction.opname, instruction.offset
     return frozenset(found)
 
