@@ -6,6 +6,7 @@ for the work of ALMA's own ones.
 """
 
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -70,8 +71,9 @@ class _Delays:
     """
 
     def __init__(self) -> None:
-        self._working: dict[int, FrameType] = {}
-        """The function whose work it is, by thread."""
+        self._working: dict[int, tuple[FrameType, int]] = {}
+        """The function whose work it is, by thread, and a number of its own."""
+        self._numbers = itertools.count(1)
         self._forking: set[int] = set()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -81,12 +83,17 @@ class _Delays:
         me = threading.get_ident()
         with self._lock:
             around = self._working.get(me)
-            if around is not None and runs(around, block):
+            if around is not None and runs(around[0], block):
                 return False
             if self._forking:
                 self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
-            self._working[me] = block
+            self._working[me] = block, next(self._numbers)
         return True
+
+    def number(self) -> int | None:
+        """Returns the number of the work of this thread."""
+        noted = self._working.get(threading.get_ident())
+        return None if noted is None else noted[1]
 
     def end(self) -> None:
         with self._lock:
@@ -103,7 +110,7 @@ class _Delays:
     def _is_alone(self) -> bool:
         stacks = sys._current_frames()  # an interrupt may have ended work before its end was noted
         return not any(
-            runs(block, stacks.get(thread)) for thread, block in self._working.items() if thread != threading.get_ident()
+            runs(block, stacks.get(thread)) for thread, (block, _) in self._working.items() if thread != threading.get_ident()
         )
 
     def after_fork(self) -> None:
@@ -138,6 +145,12 @@ class _Work:
 def delaying_forks() -> AbstractContextManager[None]:
     """Delays forks of this process until the block has ended, for at most `LONGEST_DELAY` seconds. The thread itself may fork inside it."""
     return _Work()
+
+
+def work_here() -> int | None:
+    """Returns a number for the work that this thread is doing: that of the outermost call or block that delays forks, `None` outside of any. What
+    a thread holds for a work of another number was left by an interrupt."""
+    return _DELAYS.number()
 
 
 def delays_forks(cls: type[C]) -> type[C]:
