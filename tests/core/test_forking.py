@@ -81,7 +81,35 @@ with delaying_forks(), delaying_forks():
     print(forked(more), end=" ")
 print(forked(more), forking._DELAYS._working)
 """
-    assert _run(script, tmp_path).strip() == "0 0 set()"
+    assert _run(script, tmp_path).strip() == "0 0 {}"
+
+
+def test_a_fork_does_not_wait_for_work_that_an_interrupt_ended_before_its_end_was_noted(tmp_path: Path) -> None:
+    script = """
+forking.LONGEST_DELAY = 1000.0
+def noted_and_ended():
+    forking._DELAYS.begin(sys._getframe())
+def work(began):
+    noted_and_ended()
+    with delaying_forks():
+        pass
+    noted_and_ended()
+    began.set()
+    threading.Event().wait()
+beside(work)
+print(forked())
+"""
+    assert _run(script, tmp_path).strip() == "0"
+
+
+def test_work_that_follows_such_work_is_noted(tmp_path: Path) -> None:
+    script = """
+forking._DELAYS.begin((lambda: sys._getframe())())
+with delaying_forks():
+    print(len(forking._DELAYS._working), end=" ")
+print(len(forking._DELAYS._working))
+"""
+    assert _run(script, tmp_path).strip() == "1 0"
 
 
 def test_a_child_does_not_wait_for_threads_that_only_its_parent_has(tmp_path: Path) -> None:
@@ -114,7 +142,7 @@ for thread in threads:
     thread.join(20)
 print(codes, [thread.is_alive() for thread in threads], forking._DELAYS._working)
 """
-    assert _run(script, tmp_path).strip() == "{0} [False, False, False, False] set()"
+    assert _run(script, tmp_path).strip() == "{0} [False, False, False, False] {}"
 
 
 def test_a_child_keeps_no_lock_of_a_folder_that_its_parent_swept(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Code that runs in the middle of a call of its own thread, and calls ALMA or ends that call: a signal handler, Ctrl-C, an embedder."""
 
 import dis
+import io
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ import pytest
 
 import alma as package
 from alma import ALMA, AlmaError, StorageError
+from alma.storage.sqlite.database import _Reading
 from alma.testing import MockEmbedder
 from facade import OpenStore
 
@@ -46,7 +48,7 @@ CALLS: dict[str, Call] = {"learn": learned, "retrieve": retrieved, "episode": at
 
 @cache
 def _checked(code: CodeType) -> frozenset[int]:
-    """Returns the instructions before which Python runs a signal handler: those after a call, at the start of a function, and after a jump back."""
+    """Returns the instructions before which Python runs a signal handler: those after a call, at the start of a function, and where it jumps back."""
     found, before, start = set(), "", 0
     table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
 
@@ -55,8 +57,10 @@ def _checked(code: CodeType) -> frozenset[int]:
 
     for instruction in dis.get_instructions(code):
         is_after = before.startswith("CALL") and handler(start) == handler(instruction.offset)
-        if before == "RESUME" or "BACKWARD" in before or is_after:
+        if before == "RESUME" or is_after:
             found.add(instruction.offset)
+        if "BACKWARD" in instruction.opname:
+            found.add(instruction.argval)
         before, start = instruction.opname, instruction.offset
     return frozenset(found)
 
@@ -149,9 +153,52 @@ def test_a_signal_handler_that_calls_in_the_middle_of_a_call_gets_an_answer_or_a
     assert alma.verify().ok
 
 
+def written_many(alma: ALMA, task: str) -> object:
+    return alma.learn_many(
+        {"agent": agent, "task": f"{task} {agent}", "outcome": "failure", "strategy_used": "force push"}
+        for agent in ("victor", "ann")
+    )
+
+
+def purged(alma: ALMA, task: str) -> object:
+    return alma.purge([outcome.id for outcome in alma.list_memories("outcome", limit=2)])
+
+
+def copied(alma: ALMA, task: str) -> object:
+    """Exports the memories, purges some, and imports these again."""
+    file = io.BytesIO()
+    alma.export(file)
+    purged(alma, task)
+    file.seek(0)
+    return alma.import_from(file, on_conflict="skip")
+
+
+LONG_CALLS: dict[str, Call] = {
+    "learn_many": written_many,
+    "purge": purged,
+    "import": copied,
+    "reindex": lambda alma, task: alma.reindex("hash"),
+    "maintain": lambda alma, task: alma.maintain(),
+}
+
+
+def seen(alma: ALMA) -> list[object]:
+    """What questions find, and with which scores."""
+    found: list[object] = [alma.content_hash()]
+    for task in ("Deploy service 3", "Deploy afterwards 1", "Deploy the first service"):
+        recalled = alma.retrieve(task, agent="victor", explain=True).recalled
+        found += [(each.memory.id, round(each.score, 9)) for each in recalled]
+        found += [row.model_dump(exclude={"last_used"}) for row in alma.strategies(task, agent="victor")]
+    return found
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*CALLS])
-def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenStore, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "every"),
+    [(kind, 251) for kind in CALLS]
+    + [("learn_many", 397), ("purge", 311), ("import", 1999), ("reindex", 211), ("maintain", 211)],
+)
+def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenStore, kind: str, every: int) -> None:
     alma = open_store()
 
     def stop() -> None:
@@ -160,19 +207,55 @@ def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenSto
     def work() -> int:
         def call(task: str) -> object:
             learned(alma, f"{task} first")
-            return CALLS[kind](alma, task)
+            return (CALLS | LONG_CALLS)[kind](alma, task)
 
         number = 0
-        for number, _ in enumerate(_interrupted(call, stop, every=251, first=3), start=1):
+        for number, _ in enumerate(_interrupted(call, stop, every=every, first=3), start=1):
+            with open_store() as anew:
+                assert seen(alma) == seen(anew)
             task = f"Deploy afterwards {number}"
             learned(alma, task)
-            assert alma.retrieve(task, agent="victor").outcomes
-            assert task in [outcome.task_description for outcome in alma.list_memories("outcome", limit=5)]
+            found = alma.retrieve(task, agent="victor", top_k=3)
+            assert task in [outcome.task_description for outcome in found.outcomes]
         return number
 
-    assert _in_time(work) > 10
+    assert _in_time(work) > 4
     _in_time(lambda: attempted(alma, "Deploy in another thread"))
     assert alma.verify().ok
+
+
+@pytest.mark.not_on("file", "postgres", reason="connections of SQLite")
+def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: OpenStore) -> None:
+    alma = open_store()
+    learned(alma, "Deploy the first service")
+    leave = _Reading.__exit__.__code__
+    for nth in range(1, 40):
+        left = nth
+
+        def trace(frame: FrameType, event: str, given: object) -> None:
+            nonlocal left
+            left -= frame.f_code is leave
+            if not left:
+                sys.settrace(None)
+                raise KeyboardInterrupt  # as `__exit__` begins, before its first line
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            alma.retrieve("Deploy the first service", agent="victor")
+        except KeyboardInterrupt as error:
+            kept = error  # as an interactive session keeps the last error, and with it all that its functions held
+        finally:
+            sys.settrace(before)
+        task = f"Deploy afterwards {nth}"
+        learned(alma, task)
+        found = alma.retrieve(task, agent="victor", top_k=3)
+        assert task in [outcome.task_description for outcome in found.outcomes]
+        if left > 0:
+            break
+    assert kept
+    assert 5 < nth < 39
+    assert len(alma.storage.database._pool._in_use) == 0  # type: ignore[attr-defined]
 
 
 class CallingEmbedder:

@@ -268,5 +268,6 @@ def killed_after(count: int, folder: Path) -> list[str]:
         start(process)
         told = [answer(process) for _ in range(count)]
         process.kill()
-        rest, _ = process.communicate()
+        assert process.stdout is not None
+        rest = process.stdout.read()  # not by `communicate`, which leaves out lines that were read ahead
     return told + [line for line in rest.splitlines() if len(line) == 36]

@@ -148,6 +148,21 @@ def test_a_project_that_is_gone_from_an_open_file_is_an_error_of_alma(tmp_path: 
                 call()
 
 
+def test_a_store_that_an_older_backup_replaces_while_it_is_open_is_neither_read_nor_written_any_more(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        last = "(SELECT name FROM migration ORDER BY name DESC LIMIT 1)"
+        execute(tmp_path / "alma.db", f"DELETE FROM migration WHERE name = {last}")
+        written = rows(tmp_path / "alma.db", "SELECT count(*) FROM journal")
+        for call in (
+            lambda: alma.learn("helena", "Test the login form", "failure"),
+            lambda: alma.retrieve("Test the login form", "helena"),
+        ):
+            with pytest.raises(StorageError, match=r"alma\.db was replaced by that of an older ALMA.*start it again"):
+                call()
+        assert rows(tmp_path / "alma.db", "SELECT count(*) FROM journal") == written
+
+
 def test_a_store_that_a_newer_version_brings_up_to_date_while_it_is_open_is_neither_read_nor_written_any_more(
     tmp_path: Path,
 ) -> None:

@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval.bm25 import COMMON
-from alma.storage.relational.postings import NOWHERE, OVERHEAD, Postings
+from alma.storage.relational.postings import MOST_CHANGES, NOWHERE, OVERHEAD, Change, Crowd, Posting, Postings
+from alma.storage.relational.word_lists import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
 from alma.testing.clocks import START
@@ -144,17 +146,54 @@ def asking_full_text(store: Store) -> list[str]:
     return asked
 
 
-def test_a_list_is_read_once_until_something_is_written(opened: Callable[[], Store]) -> None:
+def test_a_list_is_read_once_and_takes_in_what_is_written(opened: Callable[[], Store]) -> None:
     store = opened()
-    project = store.project("shop")
-    add(store, project, make_outcome(task_description="Deploy the ledger", strategy_used=""))
+    project, writing = store.project("shop"), opened()
+    first = make_outcome(task_description="Deploy the ledger", strategy_used="")
+    add(store, project, first)
     scores(project, "deploy", "ledger")
     asked = asking_full_text(store)
     assert len(scores(project, "ledger")) == 1
-    assert asked == []
     add(store, project, make_outcome(task_description="Water the ledger", strategy_used=""))
     assert len(scores(project, "ledger")) == 2
-    assert asked
+    add(writing, writing.project("shop"), make_outcome(task_description="A ledger, a ledger", strategy_used=""))
+    archive(project, first, at=AT)
+    assert len(scores(project, "ledger")) == 2
+    assert asked == []
+    assert scores(project, "ledger") == scores(opened().project("shop"), "ledger")
+
+
+@pytest.mark.parametrize("written", [[1] * (MOST_CHANGES + 3), [MOST_TAKEN_IN + 3], [2] * 3 + [MOST_TAKEN_IN + 3] + [2] * 3])
+def test_lists_are_those_of_a_new_process_after_any_number_of_writes(opened: Callable[[], Store], written: list[int]) -> None:
+    store = opened()
+    project = store.project("shop")
+    add(store, project, make_outcome(task_description="Deploy the ledger and water the website", strategy_used=""))
+    scores(project, *WORDS)
+    for number, count in enumerate(written):
+        texts = [f"{' '.join(WORDS[at % len(WORDS) :])} {at}" for at in range(number, number + count)]
+        add(store, project, *(make_outcome(task_description=text, strategy_used="") for text in texts))
+        scores(project, "ledger")
+    for common in (COMMON, FEW):
+        assert scores(project, *WORDS, common=common) == scores(opened().project("shop"), *WORDS, common=common)
+
+
+def test_a_list_that_no_question_asks_for_is_kept_through_some_writes_alone() -> None:
+    postings, change = Postings(), Change(np.zeros(1, dtype=np.int32), {})
+    postings.keep({"asked": NOWHERE, "left": NOWHERE}, upto=0)
+    for upto in range(1, MOST_CHANGES + 2):
+        postings.change(change, upto=upto)
+        postings.known(["asked"], upto=upto)
+    assert list(postings.known(["asked", "left"], upto=MOST_CHANGES + 1)) == ["asked"]
+
+
+def test_a_common_word_is_counted_again_when_texts_changed_that_may_have_held_it() -> None:
+    postings, one = Postings(), np.zeros(1, dtype=np.int32)
+    postings.keep({"deploy": Crowd(np.array([3, 1], dtype=np.int32))}, upto=0)
+    for upto in (1, 2):
+        postings.change(Change(one, {"deploy": Posting(one, one.astype(np.float32))}), upto=upto)
+    held = postings.known(["deploy"], upto=2)["deploy"]
+    assert isinstance(held, Crowd)
+    assert held.held.tolist() == [1, 0]
 
 
 def test_lengths_that_another_process_knew_are_taken_and_caught_up_with(opened: Callable[[], Store]) -> None:

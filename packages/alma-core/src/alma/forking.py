@@ -6,13 +6,18 @@ for the work of ALMA's own ones.
 """
 
 import inspect
+import itertools
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from functools import wraps
+from types import FrameType, TracebackType
 from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
+
+from alma.stacks import runs
 
 _MARK = "delays_forks"
 """Attribute of a method that delays forks already, by the class that it is inherited from."""
@@ -66,25 +71,33 @@ class _Delays:
     """
 
     def __init__(self) -> None:
-        self._working: set[int] = set()
+        self._working: dict[int, tuple[FrameType, int]] = {}
+        """The function whose work it is, by thread, and a number of its own."""
+        self._numbers = itertools.count(1)
         self._forking: set[int] = set()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
 
-    def begin(self) -> bool:
-        """Notes the work of this thread. Returns False if it is noted already."""
+    def begin(self, block: FrameType) -> bool:
+        """Notes the work of this thread. Returns False if it is part of other work, which is noted already."""
         me = threading.get_ident()
         with self._lock:
-            if me in self._working:
+            around = self._working.get(me)
+            if around is not None and runs(around[0], block):
                 return False
             if self._forking:
                 self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
-            self._working.add(me)
+            self._working[me] = block, next(self._numbers)
         return True
+
+    def number(self) -> int | None:
+        """Returns the number of the work of this thread."""
+        noted = self._working.get(threading.get_ident())
+        return None if noted is None else noted[1]
 
     def end(self) -> None:
         with self._lock:
-            self._working.discard(threading.get_ident())
+            self._working.pop(threading.get_ident(), None)
             if self._forking:
                 self._changed.notify_all()
 
@@ -92,7 +105,13 @@ class _Delays:
         """Waits for the work of other threads, and holds the lock, so that none begins before the fork is over."""
         self._forking.add(threading.get_ident())
         self._lock.acquire()
-        self._changed.wait_for(lambda: self._working <= {threading.get_ident()}, LONGEST_DELAY)
+        self._changed.wait_for(self._is_alone, LONGEST_DELAY)
+
+    def _is_alone(self) -> bool:
+        stacks = sys._current_frames()  # an interrupt may have ended work before its end was noted
+        return not any(
+            runs(block, stacks.get(thread)) for thread, (block, _) in self._working.items() if thread != threading.get_ident()
+        )
 
     def after_fork(self) -> None:
         self._forking.discard(threading.get_ident())
@@ -101,7 +120,8 @@ class _Delays:
             self._lock.release()
 
     def renew_in_child(self) -> None:
-        self._working &= {threading.get_ident()}
+        me = threading.get_ident()
+        self._working = {me: self._working[me]} if me in self._working else {}
         self._forking, self._lock = set(), threading.RLock()
         self._changed = threading.Condition(self._lock)
 
@@ -109,16 +129,28 @@ class _Delays:
 _DELAYS = _Delays()
 
 
-@contextmanager
-def delaying_forks() -> Iterator[None]:
+class _Work:
+    """Context manager of `delaying_forks`. The work is that of the function whose `with` statement it is."""
+
+    __slots__ = ("_is_noted",)
+
+    def __enter__(self) -> None:
+        self._is_noted = _DELAYS.begin(sys._getframe(1))
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._is_noted:
+            _DELAYS.end()
+
+
+def delaying_forks() -> AbstractContextManager[None]:
     """Delays forks of this process until the block has ended, for at most `LONGEST_DELAY` seconds. The thread itself may fork inside it."""
-    if not _DELAYS.begin():
-        yield
-        return
-    try:
-        yield
-    finally:
-        _DELAYS.end()
+    return _Work()
+
+
+def work_here() -> int | None:
+    """Returns a number for the work that this thread is doing: that of the outermost call or block that delays forks, `None` outside of any. What
+    a thread holds for a work of another number was left by an interrupt."""
+    return _DELAYS.number()
 
 
 def delays_forks(cls: type[C]) -> type[C]:
@@ -133,7 +165,7 @@ def delays_forks(cls: type[C]) -> type[C]:
 def _delaying(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not _DELAYS.begin():
+        if not _DELAYS.begin(sys._getframe()):
             return method(*args, **kwargs)
         try:
             return method(*args, **kwargs)

@@ -1,10 +1,12 @@
 """A lock for many readers or one writer."""
 
 import sys
+from collections.abc import Mapping
 from threading import Condition, RLock, get_ident
 from types import FrameType, TracebackType
 
 from alma.errors import StorageError
+from alma.stacks import runs
 
 LOOK_SECONDS = 1.0
 """A thread that waits looks this often for blocks that an interrupt ended without leaving."""
@@ -14,6 +16,9 @@ class SharedLock:
     """Readers-writer lock; a waiting writer goes before new readers.
 
     A thread that is inside may not enter again: it would wait for itself, or read what it is changing. `StorageError` then, at once.
+
+    It is entered by a `with` statement of the function that uses it: not by an `ExitStack` or in a generator, whose frames end or rest while the
+    block goes on. Other threads would take it for one that an interrupt has ended.
     """
 
     def __init__(self) -> None:
@@ -22,7 +27,7 @@ class SharedLock:
         self._inside: dict[int, FrameType] = {}
         """The functions whose block is being run, by thread: readers, or one writer."""
         self._is_writing = False
-        self._waiting_writers: set[int] = set()
+        self._waiting_writers: dict[int, FrameType] = {}
         self._reading, self._writing = _Block(self, is_writing=False), _Block(self, is_writing=True)
 
     def reading(self) -> "_Block":
@@ -39,7 +44,7 @@ class SharedLock:
         with self._lock:
             self._check_outside(me)
             if is_writing:
-                self._wait_to_write(me)
+                self._wait_to_write(me, block)
             else:
                 while self._is_writing or self._waiting_writers:
                     self._wait()
@@ -54,13 +59,13 @@ class SharedLock:
                 if was_writing or self._waiting_writers:
                     self._changed.notify_all()
 
-    def _wait_to_write(self, me: int) -> None:
-        self._waiting_writers.add(me)
+    def _wait_to_write(self, me: int, block: FrameType) -> None:
         try:
+            self._waiting_writers[me] = block
             while self._inside:
                 self._wait()
         finally:
-            self._waiting_writers.discard(me)
+            self._waiting_writers.pop(me, None)
             self._changed.notify_all()  # readers that waited, if this one waits no longer
 
     def _wait(self) -> None:
@@ -68,22 +73,20 @@ class SharedLock:
             self._leave_ended()
 
     def _check_outside(self, me: int) -> None:
-        if me in self._inside:
+        if me in self._inside or me in self._waiting_writers:
             self._leave_ended()
         if me in self._inside or me in self._waiting_writers:
             raise StorageError("this thread is in the middle of a search; it can call again when that has ended")
 
     def _leave_ended(self) -> None:
         """Leaves blocks that are no longer run: an interrupt (Ctrl-C) between two instructions ended them before they left."""
-        stacks = sys._current_frames()
-        self._inside = {thread: block for thread, block in self._inside.items() if _runs(block, stacks.get(thread))}
+        self._inside, self._waiting_writers = _still_running(self._inside), _still_running(self._waiting_writers)
         self._is_writing = self._is_writing and bool(self._inside)
 
 
-def _runs(block: FrameType, frame: FrameType | None) -> bool:
-    while frame is not None and frame is not block:
-        frame = frame.f_back
-    return frame is not None
+def _still_running(blocks: Mapping[int, FrameType]) -> dict[int, FrameType]:
+    stacks = sys._current_frames()
+    return {thread: block for thread, block in blocks.items() if runs(block, stacks.get(thread))}
 
 
 class _Block:

@@ -177,7 +177,7 @@ class FileDatabase(Database):
 
     def _look(self) -> None:
         use = getattr(self._mine, "use", None)
-        is_inside = self._holder == threading.get_ident() or (use is not None and use.blocks)
+        is_inside = self._holder == threading.get_ident() or (use is not None and not use.is_over)
         if self.is_draft or self._is_closed or is_inside or self._is_landing:
             return  # a thread that is landing has taken in all that others wrote, and holds their lock
         if self.layout.state() != self._known:

@@ -15,18 +15,46 @@ MOST_BYTES = 16 << 20
 
 OVERHEAD = 500
 
+MOST_CHANGES = 64
+"""The number of writes that a list which no question asks for is kept through."""
+
+
+Places = NDArray[np.int32]
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:
     """The memories of a project that hold a word, by place in its text table, ascending, and how often; parallel arrays."""
 
-    places: NDArray[np.int32]
+    places: Places
     frequencies: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, held: Sequence[tuple[int, float]]) -> "Posting":
+        """The memories by place, each with the number of times that it holds the word."""
+        places, frequencies = zip(*held, strict=True)
+        return cls(np.array(places, dtype=np.int32), np.array(frequencies, dtype=np.float32))
 
     @property
     def size(self) -> int:
         """The bytes that it takes, about."""
         return OVERHEAD + self.places.nbytes + self.frequencies.nbytes
+
+    def after(self, change: "Change", stem: str) -> "Posting":
+        """The list of a stem after some texts have changed."""
+        added = change.now.get(stem, NOWHERE)
+        if not len(change.known):
+            return self if added is NOWHERE else self._with(added)
+        at = self.places.searchsorted(change.known)
+        left = at[self.places.take(at, mode="clip") == change.known] if len(self.places) else at[:0]
+        if not len(left) and added is NOWHERE:
+            return self
+        kept = Posting(np.delete(self.places, left), np.delete(self.frequencies, left))._with(added)
+        order = kept.places.argsort(kind="stable")
+        return Posting(kept.places[order], kept.frequencies[order])
+
+    def _with(self, added: "Posting") -> "Posting":
+        return Posting(np.concatenate([self.places, added.places]), np.concatenate([self.frequencies, added.frequencies]))
 
     def within(self, scope: TextScope) -> "Posting":
         """The same of the memories in a scope."""
@@ -56,6 +84,10 @@ class Crowd:
         """The bytes that it takes, about."""
         return OVERHEAD + self.held.nbytes
 
+    def after(self, change: "Change", stem: str) -> "Crowd":
+        """The least number after some texts have changed: each may have held the word, in any slot, and may hold it no more."""
+        return Crowd(np.maximum(self.held - len(change.known), 0))
+
     def held_by(self, scope: TextScope) -> int:
         """Returns how many memories of a scope hold the word, at least."""
         return int(self.held.sum() if scope.is_open is None else self.held[scope.is_open[: len(self.held)]].sum())
@@ -64,21 +96,49 @@ class Crowd:
 NOWHERE = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a write did to texts: the memories that were `known` before, by place, ascending, and where words stand now in these and in new ones."""
+
+    known: Places
+    now: Mapping[str, Posting]
+
+
 class Postings:
-    """Bounded cache of lists by stem, as of the journal `seq` of `upto`; any write makes all of them invalid. Not thread-safe."""
+    """Bounded cache of lists by stem, as of the journal `seq` of `upto`. Not thread-safe.
+
+    A list is brought up to date when it is asked for: of many that are held, a question needs few.
+    """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self.clear(upto=0)
 
+    def __len__(self) -> int:
+        """Returns the number of lists."""
+        return len(self._lists)
+
     def clear(self, *, upto: int) -> None:
         """Forgets all lists; what is kept next is as of `upto`."""
         self._upto, self._bytes = upto, 0
-        self._lists: dict[str, Posting | Crowd] = {}
+        self._lists: dict[str, tuple[Posting | Crowd, int]] = {}
+        """Each with the number of changes that it has taken in."""
+        self._changes: list[Change] = []
+
+    def change(self, change: Change, *, upto: int) -> None:
+        """Notes what changed since the last `upto`. After many changes, lists that none of the last questions asked for are forgotten."""
+        if len(self._changes) >= MOST_CHANGES:
+            seen = len(self._changes)
+            left = {stem: held for stem, (held, number) in self._lists.items() if number == seen}
+            self.clear(upto=upto)
+            self.keep(left, upto=upto)
+        if change.now or len(change.known):
+            self._changes.append(change)
+        self._upto = upto
 
     def known(self, stems: Iterable[str], *, upto: int) -> dict[str, Posting | Crowd]:
         """The lists that are held as of `upto`."""
-        return {stem: self._lists[stem] for stem in stems if stem in self._lists} if self._upto == upto else {}
+        return {stem: self._current(stem) for stem in stems if stem in self._lists} if self._upto == upto else {}
 
     def keep(self, read: Mapping[str, Posting | Crowd], *, upto: int) -> None:
         """Keeps lists that were read as of `upto`, unless what is held here is older or newer. When it is full, all others are forgotten."""
@@ -88,8 +148,17 @@ class Postings:
         if self._bytes + added > self._most_bytes:
             self.clear(upto=upto)
         if added <= self._most_bytes:
-            self._lists.update(read)
+            self._lists.update((stem, (held, len(self._changes))) for stem, held in read.items())
             self._bytes += added
+
+    def _current(self, stem: str) -> Posting | Crowd:
+        before, number = self._lists[stem]
+        held = before
+        for change in self._changes[number:]:
+            held = held.after(change, stem)
+        self._lists[stem] = held, len(self._changes)
+        self._bytes += held.size - before.size
+        return held
 
 
 def postings_of(found: WordLists, memories: Integers) -> Sequence[Posting]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, StorageError
 from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
@@ -428,11 +428,17 @@ class SQLProject(Lookups):
             )
 
     def _check_migrations(self, count: int) -> None:
-        """`ConfigurationError` if a newer ALMA has brought the database up to date since it was opened here: it expects other writes than ours."""
-        if count != self._migrations:
+        """`ConfigurationError` if a newer ALMA has brought the database up to date since it was opened here: it expects other writes than ours.
+        `StorageError` if it is now as an older ALMA left it."""
+        name = self._database.name
+        if count > self._migrations:
             raise ConfigurationError(
-                f"a newer ALMA has brought {self._database.name} up to date since it was opened here: "
-                "end this process, and start it with that version"
+                f"a newer ALMA has brought {name} up to date since it was opened here: end this process, and start it with that version"
+            )
+        if count < self._migrations:
+            raise StorageError(
+                f"{name} was replaced by that of an older ALMA since it was opened here (a backup was restored?); nothing was stored: end "
+                "this process and start it again, which brings the store up to date, and run `alma verify`"
             )
 
     def _located(self, session: Session) -> tuple[int | None, int]:

@@ -4,16 +4,19 @@ What is listed depends on the memories of the scope alone: whether a word is com
 sight only so much is read as shows that. How far that is depends on the others, and so does the time it takes, but nothing else.
 """
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
-from alma.storage.relational.postings import NOWHERE, Crowd, Posting, Postings, postings_of
-from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.postings import NOWHERE, Change, Crowd, Posting, Postings, postings_of
+from alma.storage.relational.searched import searched
+from alma.storage.relational.text_index import OTHER_WEIGHT, TextIndex, own_and_other
 from alma.storage.relational.text_table import TextScope, TextTable
 from alma.storage.stems import stemmer
 from alma.types.found import CommonWords, TextLengths, TextLists
@@ -23,6 +26,9 @@ FURTHER = 8
 
 KEPT_WHOLE = 16_000
 """Of a word that is common in the scope that asks for it a longer list is not kept: too few smaller scopes need it."""
+
+MOST_TAKEN_IN = 64
+"""If this many passages changed since the last question, lists are read anew, which takes no longer at 10,000 memories."""
 
 NO_LISTS = TextLists(
     np.empty(0, dtype=np.int64),
@@ -48,7 +54,7 @@ class AskedWords:
 
 
 class KnownWords:
-    """Cache of one project: whose its texts are, how long, and the lists of words asked for since the last write. Thread-safe."""
+    """Cache of one project: whose its texts are, how long, and the lists of words that questions asked for. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -101,13 +107,35 @@ class KnownWords:
 
     def _catch_up(self, view: View, head: int) -> None:
         span = {"project": view.project, "after": self._texts.upto, "upto": head, "overhead": view.seal.overhead}
+        texts, postings, before = self._texts, self._postings, len(self._texts.memories)
+        self._start()  # an interrupt may leave both half changed: they must not be used again then
         is_changed = next(view.session.all("removed_any", span), None) is not None
-        texts, self._texts = self._texts, TextTable()  # an interrupt may leave it half changed: it must not be used again then
-        if is_changed or not texts.upto or not texts.take(view.session.all("texts_since", span), upto=head):
+        since = iter(()) if is_changed or not texts.upto else view.session.all("texts_since", span)
+        first = list(islice(since, MOST_TAKEN_IN))
+        if is_changed or not texts.upto or not texts.take(chain(first, since), upto=head):
             texts = TextTable()
             texts.take(view.session.all("texts", {**span, "after": 0}), upto=head)
-        self._texts = texts
-        self._postings.clear(upto=head)
+            postings.clear(upto=head)
+        elif len(first) == MOST_TAKEN_IN or not postings:
+            postings.clear(upto=head)
+        else:
+            memories = sorted({memory for memory, *_ in first})
+            postings.change(_change(view, texts, memories, before=before), upto=head)
+        self._texts, self._postings = texts, postings
+
+
+def _change(view: View, texts: TextTable, memories: Sequence[int], *, before: int) -> Change:
+    """Returns what changed in memories, which ascend: all of them are in the table, which held the first `before` of its own already."""
+    places = texts.memories.searchsorted(memories).astype(np.int32)
+    rows = view.session.all("texts_searched_of", {"rows": json.dumps(memories)}) if memories else ()
+    found = [(memory, own_and_other(passages)) for memory, _, passages in searched(rows, view.project, view.seal)]
+    place_of = dict(zip(memories, places.tolist(), strict=True))
+    counts = iter(stemmer().counts([text for _, both in found for text in both]))
+    standing: dict[str, list[tuple[int, float]]] = {}
+    for (memory, _), own, other in zip(found, counts, counts, strict=True):
+        for stem in own | other:
+            standing.setdefault(stem, []).append((place_of[memory], own.get(stem, 0) + OTHER_WEIGHT * other.get(stem, 0)))
+    return Change(places[places < before], {stem: Posting.of(held) for stem, held in standing.items()})
 
 
 class ScopedWords:

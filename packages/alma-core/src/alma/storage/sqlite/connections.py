@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alma.errors import StorageError
-from alma.forking import is_held_elsewhere, renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children, work_here
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.driver_errors import storage_errors, unusable
 from alma.storage.sqlite.session import Connection
@@ -63,17 +63,28 @@ class Connections:
         """The thread that is writing."""
         self.writing_by: Connection | None = None
         self._free: list[Connection] = []
-        self._in_use: list[Connection] = []
+        self._in_use: dict[Connection, tuple[int, int | None]] = {}
+        """With the thread that uses it, and for which work."""
         self.writing = threading.RLock()
         self._guard = threading.RLock()
         renewed_in_children(self)
 
     def take(self) -> Connection:
-        """An idle connection, from now on in use."""
+        """An idle connection, from now on in use. Those that this thread left in use when an interrupt ended its work are closed."""
+        user = me, work = threading.get_ident(), work_here()
         with self._guard:
+            left = [each for each, (thread, began) in self._in_use.items() if thread == me and began not in (None, work)]
+            for connection in left:
+                self.drop(connection)
             connection = self._free.pop() if self._free else self._made()
-            self._in_use.append(connection)
+            self._in_use[connection] = user
             return connection
+
+    def drop(self, connection: Connection) -> None:
+        """Closes a connection that an interrupted work of this thread left in use. The work may still give it back, which has no effect then."""
+        with self._guard:
+            if self._in_use.pop(connection, None) is not None:
+                connection.close()
 
     def _made(self) -> Connection:
         if any(file == self.file for file, _ in _LEFT_OPEN):
@@ -87,9 +98,8 @@ class Connections:
     def give_back(self, connection: Connection) -> None:
         """Makes a connection idle again. One that belongs to the parent of this process is left alone."""
         with self._guard:
-            if connection not in self._in_use:
+            if self._in_use.pop(connection, None) is None:
                 return
-            self._in_use.remove(connection)
             if len(self._free) < MOST_FREE and not connection.in_transaction and not self.is_closed:
                 self._free.append(connection)
             else:
@@ -125,7 +135,7 @@ class Connections:
         else:
             for connection in connections:
                 connection.close()
-        self._free, self._in_use, self.writer, self.writing_by = [], [], None, None
+        self._free, self._in_use, self.writer, self.writing_by = [], {}, None, None
         self.writing, self._guard = threading.RLock(), threading.RLock()
 
 

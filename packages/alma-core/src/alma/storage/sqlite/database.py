@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.forking import renewed_in_children
+from alma.forking import renewed_in_children, work_here
 from alma.storage.lock_timeout import timeout_here
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.connections import Connections, release, shared_connections
@@ -22,10 +22,16 @@ OLDEST_SQLITE = (3, 37, 0)
 
 @dataclass(slots=True)
 class _Use:
-    """A connection while a thread uses it, by `blocks` nested `with` blocks."""
+    """A connection while a thread uses it for a work, by `blocks` nested `with` blocks."""
 
     connection: Connection
+    work: int | None
     blocks: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """True if no block is left, or an interrupt ended all of them before they were left."""
+        return not self.blocks or self.work not in (None, work_here())
 
 
 class Database:
@@ -60,7 +66,7 @@ class Database:
     def connection(self) -> Connection:
         """The connection that this thread is using, else the one that will be taken next."""
         use: _Use | None = getattr(self._mine, "use", None)
-        if use is not None:
+        if use is not None and not use.is_over:
             return use.connection
         self._pool.give_back(found := self._take())
         return found
@@ -230,8 +236,10 @@ class _Reading:
     def __enter__(self) -> Connection:
         pool = self._pool
         use: _Use | None = getattr(self._database._mine, "use", None)
-        if use is None or not use.blocks:  # or another thread gave it back, which closed a generator of this one
-            use = self._database._mine.use = _Use(self._database._take())
+        if use is None or use.is_over:  # or another thread gave it back, which closed a generator of this one
+            if use is not None and use.blocks:
+                pool.drop(use.connection)
+            use = self._database._mine.use = _Use(self._database._take(), work_here())
         self._use, self._has_begun = use, False
         use.blocks += 1
         if self._is_snapshot:

@@ -7,17 +7,15 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 
-from alma.errors import CorruptStoreError
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.seal import Seal
+from alma.storage.relational.searched import SearchedRow, searched
 from alma.storage.relational.session import Session
 from alma.storage.relational.text_index import Searched, WordLists
 from alma.storage.sqlite.fulltext import FTS5Index, insert_all
 from alma.storage.sqlite.session import Connection
 from alma.storage.stems import TOKENIZER
-from alma.types.passages import Passage
 
 _LISTS = FTS5Index()
 
@@ -112,33 +110,14 @@ class MemoryText:
         self._database.executemany(f"DELETE FROM text_{project:d} WHERE rowid = ?", documents)  # noqa: S608 - a number
         self._take(project, session.all("texts_searched_of", {"rows": json.dumps(sorted(changed))}))
 
-    def _take(self, project: int, rows: Iterator[tuple[int, int, int, int, bytes, bytes]]) -> None:
+    def _take(self, project: int, rows: Iterator[SearchedRow]) -> None:
         """Takes in passages, given by memory."""
 
-        def searched() -> Iterator[Searched]:
-            for memory, found in groupby(rows, key=lambda row: row[1]):
-                held = list(found)
-                numbers.extend((row, memory) for row, *_ in held)
-                yield (
-                    memory,
-                    [
-                        self._passage((project, memory, position), is_own, text, keywords)
-                        for _, _, position, is_own, text, keywords in held
-                    ],
-                )
+        def taken() -> Iterator[Searched]:
+            for memory, passage_rows, passages in searched(rows, project, self._seal):
+                numbers.extend((row, memory) for row in passage_rows)
+                yield memory, passages
 
         numbers: list[tuple[int, int]] = []
-        insert_all(self._database, project, searched())
+        insert_all(self._database, project, taken())
         self._database.executemany(f"INSERT OR REPLACE INTO passage_{project:d} VALUES (?, ?)", numbers)  # noqa: S608 - a number
-
-    def _passage(self, row: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
-        return Passage.model_construct(
-            text=self._opened(text, "text", row), keywords=self._opened(keywords, "keywords", row), is_own=bool(is_own)
-        )
-
-    def _opened(self, sealed: bytes, name: str, row: tuple[int, int, int]) -> str:
-        """A text of a passage; nothing if it is damaged, which `verify` reports."""
-        try:
-            return self._seal.open(sealed, place=f"passage.{name}", row=row).decode(errors="replace")
-        except CorruptStoreError:
-            return ""
