@@ -1,6 +1,7 @@
 """Code that runs in the middle of a call of its own thread, and calls ALMA or ends that call: a signal handler, Ctrl-C, an embedder."""
 
 import dis
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ import pytest
 import alma as package
 from alma import ALMA, AlmaError, StorageError
 from alma.testing import MockEmbedder
-from facade import OpenStore
+from facade import ManualClock, OpenStore, Place
 
 SOURCES = str(package.__path__[0])
 LONGEST = 240.0
@@ -150,29 +151,36 @@ def test_a_signal_handler_that_calls_in_the_middle_of_a_call_gets_an_answer_or_a
 
 
 @pytest.mark.slow
+# An interrupt may come when a connection is made and not yet kept, or is about to be given back: it is closed when it is collected, after the store
+# was closed. Python says so from 3.13 on.
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 @pytest.mark.parametrize("kind", [*CALLS])
-def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenStore, kind: str) -> None:
-    alma = open_store()
+def test_an_interrupt_at_any_point_leaves_a_store_that_works(place: Place, kind: str) -> None:
+    _interrupt_everywhere(place, CALLS[kind])
+    gc.collect()
 
+
+def _interrupt_everywhere(place: Place, interrupted: Call) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
     def work() -> int:
         def call(task: str) -> object:
             learned(alma, f"{task} first")
-            return CALLS[kind](alma, task)
+            return interrupted(alma, task)
 
         number = 0
-        for number, _ in enumerate(_interrupted(call, stop, every=251, first=3), start=1):
+        for number, _ in enumerate(_interrupted(call, stop, every=199, first=3), start=1):
             task = f"Deploy afterwards {number}"
             learned(alma, task)
             assert alma.retrieve(task, agent="victor").outcomes
             assert task in [outcome.task_description for outcome in alma.list_memories("outcome", limit=5)]
         return number
 
-    assert _in_time(work) > 10
-    _in_time(lambda: attempted(alma, "Deploy in another thread"))
-    assert alma.verify().ok
+    with place.open(clock=ManualClock()) as alma:
+        assert _in_time(work) > 10
+        _in_time(lambda: attempted(alma, "Deploy in another thread"))
+        assert alma.verify().ok
 
 
 class CallingEmbedder:
