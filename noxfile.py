@@ -3,18 +3,19 @@
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
 
-With `--parallel 2`, the sessions of a single process run two at a time, and those whose tests take all processors alone.
+With `--parallel 2`, two sessions run at a time, each with half of the processors: an environment is made while tests of another one run, and each
+worker, which imports its framework and collects all tests anew, is one instead of two.
 """
 
 import os
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 
 import nox
 
 nox.options.default_venv_backend = "none"
+nox.options.allow_parallel = True
 
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
@@ -26,10 +27,6 @@ WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
 """Of an adapter's suite, the tests that run with the lowest versions of its framework as well."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
-
-single_process = partial(nox.session, allow_parallel=True)
 
 SHARED = {"core": "dev", "coverage": "dev", "docs": "dev", "report": "dev"}
 """The environments of sessions that need the same packages."""
@@ -59,19 +56,12 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/harness",
         "tests/minilm",
         "tests/workspace",
-        *PARALLEL,
+        *in_workers(session),
         *options,
     )
 
 
-@nox.session
-def docs(session: nox.Session) -> None:
-    """Every documented block and every example, run as written, and the data of the examples."""
-    sync(session, "--group", "dev")
-    run_suites(session, "tests/docs", "tests/examples", *PARALLEL)
-
-
-@single_process(name="sentence-transformers")
+@nox.session(name="sentence-transformers")
 def sentence_transformers(session: nox.Session) -> None:
     """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.
 
@@ -94,7 +84,7 @@ def pip(session: nox.Session, *arguments: str) -> None:
     run(session, "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
-@single_process
+@nox.session
 def site(session: nox.Session) -> None:
     """The documents as a site, in `.nox/pages`. Every link between them has to lead somewhere."""
     sync(session, "--group", "site")
@@ -102,7 +92,7 @@ def site(session: nox.Session) -> None:
     session.log(f"open {ENVIRONMENTS / 'pages' / 'index.html'}")
 
 
-@single_process
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, format, types and the floors of the house. CrewAI's pins would hold everything back: its own session checks types against it."""
     packages = ["alma-workspace", *(path.parent.name for path in sorted(Path("packages").glob("*/pyproject.toml")))]
@@ -117,7 +107,7 @@ def lint(session: nox.Session) -> None:
     run(session, "lint-imports", "--config", "packages/importlinter.toml", PYTHONPATH=sources)
 
 
-@single_process
+@nox.session
 def slim(session: nox.Session) -> None:
     """The wheel of alma-core alone, without extras: few packages, and it works."""
     sync(session, "--package", "alma-core", "--no-editable", "--reinstall-package", "alma-core")
@@ -129,7 +119,7 @@ def slim(session: nox.Session) -> None:
     run_suites(session, "tests/slim")
 
 
-@single_process
+@nox.session
 def lowest(session: nox.Session) -> None:
     """The wheel of alma-core with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -139,7 +129,14 @@ def lowest(session: nox.Session) -> None:
     run_suites(session, "tests/slim")
 
 
-@single_process
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Every documented block and every example, run as written, and the data of the examples."""
+    sync(session, "--group", "dev")
+    run_suites(session, "tests/docs", "tests/examples", *in_workers(session))
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """`alma report` in a real browser. Chromium is taken as it is found, or installed where the session may do that."""
     sync(session, "--group", "dev")
@@ -157,7 +154,7 @@ def langchain(session: nox.Session) -> None:
     test_adapter(session, "langchain")
 
 
-@single_process(name="langchain-extras")
+@nox.session(name="langchain-extras")
 def langchain_extras(session: nox.Session) -> None:
     """The wheel of alma-langchain with no extra and with each, in a new environment every time."""
     for extra in ("", "agents", "classic"):
@@ -171,8 +168,8 @@ def langchain_lowest(session: nox.Session) -> None:
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
     harness = ["packages/alma-harness", "--reinstall-package", "alma-harness"]
     install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
-    run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
-    run_suites(session, "tests/langchain", *PARALLEL, *WHAT_A_VERSION_CHANGES)
+    run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
+    run_suites(session, "tests/langchain", *in_workers(session), *WHAT_A_VERSION_CHANGES)
 
 
 def install_langchain(session: nox.Session, package: str, *options: str) -> None:
@@ -198,23 +195,23 @@ def llamaindex_lowest(session: nox.Session) -> None:
     fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/llamaindex", *PARALLEL, *WHAT_A_VERSION_CHANGES)
+    run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session
 def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
     sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
-    run_suites(session, "tests/postgres", *PARALLEL)
+    run_suites(session, "tests/postgres", *in_workers(session))
     for store in ("file", "postgres"):
-        run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *PARALLEL, *FACADE)
+        run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *in_workers(session), *FACADE)
 
 
 @nox.session
 def vectors(session: nox.Session) -> None:
     """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
     sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
-    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *PARALLEL)
+    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *in_workers(session))
 
 
 @nox.session
@@ -227,7 +224,7 @@ def chroma(session: nox.Session) -> None:
 def crewai(session: nox.Session) -> None:
     """The CrewAI adapter."""
     test_adapter(session, "crewai")
-    run(session, "mypy", "packages/alma-crewai/src")
+    run(session, "mypy", *own_cache(session), "packages/alma-crewai/src")
 
 
 @nox.session(name="crewai-lowest")
@@ -239,7 +236,7 @@ def crewai_lowest(session: nox.Session) -> None:
     fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/crewai", *PARALLEL, *WHAT_A_VERSION_CHANGES)
+    run_suites(session, "tests/crewai", *in_workers(session), *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session
@@ -258,35 +255,35 @@ def agents(session: nox.Session) -> None:
 def telemetry(session: nox.Session) -> None:
     """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
     sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
-    run_suites(session, "tests/telemetry", *PARALLEL)
+    run_suites(session, "tests/telemetry", *in_workers(session))
 
 
 @nox.session(name="harness-pydantic-ai")
 def harness_pydantic_ai(session: nox.Session) -> None:
     """Agents of PydanticAI in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
-    run_suites(session, "tests/harness_pydantic_ai", *PARALLEL)
+    run_suites(session, "tests/harness_pydantic_ai", *in_workers(session))
 
 
 @nox.session(name="harness-openai-agents")
 def harness_openai_agents(session: nox.Session) -> None:
     """Agents of the OpenAI Agents SDK in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
-    run_suites(session, "tests/harness_openai_agents", *PARALLEL)
+    run_suites(session, "tests/harness_openai_agents", *in_workers(session))
 
 
 @nox.session(name="harness-smolagents")
 def harness_smolagents(session: nox.Session) -> None:
     """Agents of smolagents in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
-    run_suites(session, "tests/harness_smolagents", *PARALLEL)
+    run_suites(session, "tests/harness_smolagents", *in_workers(session))
 
 
 @nox.session(name="harness-chats")
 def harness_chats(session: nox.Session) -> None:
     """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
     sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
-    run_suites(session, "tests/harness_chats", *PARALLEL)
+    run_suites(session, "tests/harness_chats", *in_workers(session))
 
 
 @nox.session(name="mcp-lowest")
@@ -299,7 +296,7 @@ def mcp_lowest(session: nox.Session) -> None:
     uv(session, "venv", "--clear", environment)
     fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/mcp", *PARALLEL, *WHAT_A_VERSION_CHANGES)
+    run_suites(session, "tests/mcp", *in_workers(session), *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session(name="mcp-conformance", default=False)
@@ -318,7 +315,7 @@ def mcp_conformance(session: nox.Session) -> None:
 
 def test_adapter(session: nox.Session, name: str) -> None:
     sync(session, "--package", f"alma-{name}", "--group", "test")
-    run_suites(session, f"tests/{name}", *PARALLEL)
+    run_suites(session, f"tests/{name}", *in_workers(session))
 
 
 def sync(session: nox.Session, *options: str) -> None:
@@ -329,6 +326,17 @@ def sync(session: nox.Session, *options: str) -> None:
 def uv(session: nox.Session, *arguments: str) -> None:
     report_of(session).unlink(missing_ok=True)
     session.run(UV, *arguments, "--quiet", env={"UV_PROJECT_ENVIRONMENT": str(environment_of(session))}, external=True)
+
+
+def own_cache(session: nox.Session) -> tuple[str, str]:
+    """The option of mypy for a cache of the session's own: what `lint` keeps is of other versions, and it may run beside this one."""
+    return ("--cache-dir", str(environment_of(session) / "mypy"))
+
+
+def in_workers(session: nox.Session) -> tuple[str, ...]:
+    """The options of pytest for workers on all processors, or on half of them where nox runs two sessions at a time."""
+    count = max(1, (os.cpu_count() or 1) // 2) if session.parallel else "auto"
+    return (f"--numprocesses={count}", "--dist=worksteal")
 
 
 def run_suites(session: nox.Session, *arguments: str) -> None:

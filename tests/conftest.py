@@ -1,11 +1,15 @@
-"""For every suite: no network beyond this machine, temporary files in memory, and `--every-suite-runs`, which makes an idle suite a failure."""
+"""For every suite: no network beyond this machine, temporary files in memory, a limit of time for each test, and `--every-suite-runs`, which makes
+an idle suite a failure."""
 
+import gc
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from memory_folder import keep_temporary_files_in_memory
 from offline import block_network
+from time_limit import time_limit
 
 
 class SuiteWatch:
@@ -39,6 +43,13 @@ class SuiteWatch:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-suite-runs", action="store_true", help="fail unless every path given ran a test")
     parser.addoption(
+        "--limit",
+        type=float,
+        default=100,
+        metavar="SECONDS",
+        help="after which a test fails; one marked `slow` has twice the time",
+    )
+    parser.addoption(
         "--store", choices=("sqlite", "file", "postgres"), default="sqlite", help="the store of façade tests; see store_fixtures"
     )
 
@@ -50,3 +61,32 @@ def pytest_configure(config: pytest.Config) -> None:
         start = config.invocation_params.dir
         suites = [(start / argument.partition("::")[0]).resolve() for argument in config.args]
         config.pluginmanager.register(SuiteWatch(config.rootpath, suites))
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector the walk through all that was imported and collected, which stays anyway."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with time_limit(_seconds_for(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with time_limit(_seconds_for(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with time_limit(_seconds_for(item)):
+        return (yield)
+
+
+def _seconds_for(item: pytest.Item) -> float:
+    seconds: float = item.config.getoption("--limit")
+    return 2 * seconds if item.get_closest_marker("slow") else seconds

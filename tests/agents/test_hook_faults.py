@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,7 @@ def test_a_whole_payload_is_spooled(project: Path) -> None:
 
 def test_a_locked_store_does_not_hold_the_hook(project: Path) -> None:
     database = next((project / ".alma").rglob("*.db"))
-    with sqlite3.connect(database, isolation_level=None) as held:
+    with closing(sqlite3.connect(database, isolation_level=None)) as held:
         held.execute("BEGIN EXCLUSIVE")
         begun = time.monotonic()
         drive(json.dumps(of("claude-code", project)).encode(), "claude-code")

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def opencode(path: Path) -> Path:
     """A database with both versions' tables; the second has a copy of a call of the first."""
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE session (id TEXT, directory TEXT, parent_id TEXT)")
         database.execute("CREATE TABLE message (id TEXT, session_id TEXT, data TEXT)")
         database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")

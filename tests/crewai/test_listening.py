@@ -100,12 +100,12 @@ def test_of_a_listener_nothing_stays_when_its_alma_is_closed(alma: ALMA) -> None
 def test_a_listener_is_closed_when_no_crew_looks_for_one(alma: ALMA) -> None:
     gc.collect()
     listener = ALMACrewListener(alma)
-    closing = Thread(target=listener.close)
+    closing = Thread(target=listener.close, daemon=True)
     with LOCK:  # as a crew that begins a task holds it
         closing.start()
         closing.join(0.2)
         assert listener.is_open
-    closing.join()
+    closing.join(10)
     assert not listener.is_open
 
 

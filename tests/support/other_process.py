@@ -28,7 +28,10 @@ class OtherProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._process.communicate(timeout=60)
+        try:
+            self._process.communicate(timeout=60)
+        finally:
+            self._process.kill()
 
     def ask(self, expression: str) -> str:
         """The value of the expression over there, as `repr` writes it."""

@@ -57,7 +57,8 @@ class PostgresServer:
 
     def start(self) -> None:
         """Starts the server, and waits until it takes connections; after a kill it first reads its log."""
-        settings = f"-h 127.0.0.1 -p {self.port} -k {self._folder} -c max_connections=200 -c shared_buffers=64MB"
+        lean = "-c autovacuum=off -c jit=off"  # thousands of schemas, each for a test that takes moments
+        settings = f"-h 127.0.0.1 -p {self.port} -k {self._folder} -c max_connections=200 -c shared_buffers=64MB {lean}"
         self._run("pg_ctl", "-D", self._data, "-w", "-t", "60", "-l", self._folder / "log", "-o", settings, "start")
 
     def kill(self) -> None:

@@ -28,8 +28,9 @@ def learn(url: str, folder: str, writer: int, calls: int) -> None:
 
 
 def started(url: str, folder: Path, *, writers: int, calls: int) -> list[BaseProcess]:
-    """As many processes, running."""
-    made = [get_context("spawn").Process(target=learn, args=(url, str(folder), number, calls)) for number in range(writers)]
+    """As many processes, running. None outlives this one: after a test that failed it would wait for them at its end."""
+    new = get_context("spawn").Process
+    made = [new(target=learn, args=(url, str(folder), number, calls), daemon=True) for number in range(writers)]
     for process in made:
         process.start()
     return made

@@ -164,6 +164,7 @@ def test_the_flags_are_found() -> None:
     )
 
 
+@pytest.mark.not_on("file", "postgres", reason="such a flag is refused before any store is asked")
 @pytest.mark.parametrize("flag", FLAGS, ids=str)
 def test_what_is_neither_true_nor_false_is_refused_and_nothing_is_done(open_store: OpenStore, tmp_path: Path, flag: Flag) -> None:
     alma = open_store()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +234,7 @@ def test_verify_names_a_payload_that_was_erased_by_no_purge(open_store: OpenStor
     alma = open_store()
     secret, other = alma.learn("helena", SECRET, "success"), alma.learn("helena", "Test", "success")
     alma.purge([secret.id])
-    with sqlite3.connect(tmp_path / "store" / "alma.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store" / "alma.db", isolation_level=None)) as connection:
         connection.execute("UPDATE journal SET payload = NULL, salt = NULL WHERE seq = 2")
 
     told = [str(problem) for problem in alma.verify().problems]

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from functools import lru_cache
 
 from alma.forking import is_held_elsewhere, renewed_in_children
@@ -43,6 +44,10 @@ class Stemmer:
         """Clears the cache of words: what was purged may be among them."""
         self._known = {}
 
+    def close(self) -> None:
+        """Ends the table: it cuts no more words."""
+        self._connection.close()
+
     def renew_in_child(self) -> None:
         """Another table, if a thread of the parent was using this one; that one is kept, for to close it would wait for that thread."""
         if is_held_elsewhere(self._lock):
@@ -66,7 +71,8 @@ class Stemmer:
         """The stems in any order, each with the number of its text and its place there."""
         with self._lock:
             if self._connection.in_transaction:  # a signal handler called ALMA in the middle of such a call of its thread
-                return Stemmer()._cut(texts)
+                with closing(Stemmer()) as another:
+                    return another._cut(texts)
             try:
                 self._connection.execute("BEGIN")
                 self._connection.executemany("INSERT INTO one (rowid, text) VALUES (?, ?)", enumerate(texts))
