@@ -22,7 +22,7 @@ from alma.learning.pooling import (
     usual_rates,
 )
 from alma.learning.standing import Needed
-from alma.types.evidence import text_key
+from alma.types.evidence import Evidence, bare_place, text_key
 
 MOST_STRATEGIES = 128
 """The number of strategies that are compared with each other: those with the most evidence near the question."""
@@ -73,10 +73,11 @@ class Consulted:
         number = self.side.strategies.get(strategy_hash)
         return self.strategies.index(number) if number in self.strategies else None
 
-    def nearness_of(self, evidence_id: str) -> float | None:
-        """The weight of the task of a cell, from 0 to 1; `None` for a cell that is not in hand."""
-        cell = self.side.cells.get(evidence_id)
-        return None if cell is None else float(self.task_weights[self.side.places.rows[cell, 0]])
+    def nearness_of(self, seen: Evidence) -> float | None:
+        """The weight of the task of some evidence, from 0 to 1; `None` for a task that is not in hand. A rule of several users rests on none that one
+        of them has tried."""
+        task = self.side.task_numbers.get(bare_place(seen.task_class))
+        return None if task is None else float(self.task_weights[task])
 
     def rules_near(self) -> list[Entry]:
         """The cells of near tasks that a rule rests on, the nearest first."""

@@ -26,13 +26,16 @@ ScopeKey = tuple[str, str | None, bool]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+_LEARNED = frozenset({MemoryType.OUTCOME, MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN})
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadableScope:
     """The partitions that a reader may read, of those that are `known`. Iterates over them.
 
     `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `learners` the owners of outcomes
-    that the reader may read, and the names for all users of agents (`users_of`), sorted. `kind_names` are all existing kinds.
+    that the reader may read, and of rules, which may rest on the outcomes of several users, and the names for all users of agents (`users_of`),
+    sorted. `kind_names` are all existing kinds.
     """
 
     known: Mapping[int, Partition]
@@ -61,9 +64,7 @@ class ReadableScope:
             rows=tuple(by_row),
             kinds=kinds,
             owners=frozenset(partition.agent for partition in by_row.values() if partition.agent is not None),
-            learners=tuple(
-                sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME} | {*map(users_of, counts_of)})
-            ),
+            learners=tuple(sorted({one.owner for one in by_row.values() if one.kind in _LEARNED} | {*map(users_of, counts_of)})),
             kind_names=frozenset(numbers),
             _kind_numbers=kind_numbers,
             _always_holds=np.array([*(kind in ALWAYS_HOLD for kind in numbers), False], dtype=np.bool_),

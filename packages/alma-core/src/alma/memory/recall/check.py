@@ -10,6 +10,7 @@ from alma.learning.action_matching import is_warned_of, read_action, read_patter
 from alma.learning.paraphrases import LIMITS
 from alma.learning.rules import counted
 from alma.learning.scale import OWN
+from alma.learning.task_names import without_task_names
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.current_rules import rules_now
@@ -147,8 +148,14 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
     return {
         row: (pattern, cosines[row])
         for row, pattern in patterns.items()
-        if is_warned_of(read_pattern(pattern.pattern), action, scale.of(float(cosines[row])), limits)
+        if is_warned_of(read_pattern(_named(pattern)), action, scale.of(float(cosines[row])), limits)
     }
+
+
+def _named(pattern: AntiPattern) -> str:
+    """What a pattern names: of one that was learned, without the names of the task it began on."""
+    task = pattern.metadata.get("task") if pattern.metadata.get("learned") else None
+    return without_task_names(pattern.pattern, task) if isinstance(task, str) else pattern.pattern
 
 
 def _relevant(

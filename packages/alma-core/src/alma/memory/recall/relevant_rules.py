@@ -245,7 +245,7 @@ def _said(shown: Shown, *, works: bool) -> dict[str, object]:
 
 def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
     """How near the task is that a rule began on, and the nearest one on which the strategy did what the rule says."""
-    home = known.nearness_of(stored.evidence.id)
+    home = known.nearness_of(stored.evidence)
     nearest = (known.nearest.successes if kind == MemoryType.HEURISTIC else known.nearest.failures)[row]
     return Near(UNKNOWN_HOME if home is None else home, float(nearest))
 
@@ -270,7 +270,7 @@ def _is_of_others(stored: StoredEvidence, reader: str) -> bool:
 
 def _preference(known: Consulted, stored: StoredEvidence, reader: str, row: int) -> tuple[bool, float, int]:
     """Which of several rules about the same strategy is shown: the reader's own, then the nearest, then the oldest."""
-    return _is_of_others(stored, reader), -(known.nearness_of(stored.evidence.id) or 0.0), row
+    return _is_of_others(stored, reader), -(known.nearness_of(stored.evidence) or 0.0), row
 
 
 def is_shared_rule(partition: Partition, reader: str) -> bool:

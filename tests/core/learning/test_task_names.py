@@ -1,0 +1,22 @@
+"""Commands without the names of their tasks."""
+
+import pytest
+
+from alma.learning.task_names import without_task_names
+
+
+@pytest.mark.parametrize(
+    ("command", "task", "expected"),
+    [
+        ("kubectl rollout restart deployment/web-1", "Pod web-1 is OOMKilled", "kubectl rollout restart deployment"),
+        ("kubectl delete pod web-1 --now", "Pod `web-1` hangs.", "kubectl delete pod --now"),
+        ("kubectl delete pod web-2", "Pod web-1 hangs", "kubectl delete pod web-2"),
+        ("git push --force", "Push with --force", "git push --force"),
+        ("rm -rf build/db-3", "db-3 is full", "rm -rf build/db-3"),
+        ("rm -rf /var/log/db-3", "db-3 is full", "rm -rf /var/log/db-3"),
+        ("pip install requests", "Install requests", "pip install requests"),
+        ("restarted the pod web-1 and then looked at it", "Pod web-1 hangs", "restarted the pod web-1 and then looked at it"),
+    ],
+)
+def test_a_command_stands_without_the_names_of_its_task(command: str, task: str, expected: str) -> None:
+    assert without_task_names(command, task) == expected

@@ -1,0 +1,88 @@
+"""What an agent is told after some days of work, in words as agents record them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+
+
+@pytest.fixture
+def alma(tmp_path: Path) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="minilm") as opened:
+        yield opened
+
+
+def counts(alma: ALMA, task: str, agent: str) -> dict[str, tuple[float, float]]:
+    """Successes and trials by strategy."""
+    return {row.strategy: (row.successes, row.trials) for row in alma.strategies(task, agent)}
+
+
+def test_what_worked_on_a_full_disk_is_not_counted_with_what_failed(alma: ALMA) -> None:
+    still_open = "nginx kept the deleted file open, df still 97 %"
+    for task, way, error in (
+        ("Disk usage alert on db-3: /var at 96 %", "Delete old files in /var/log with rm -rf", "space not freed"),
+        ("/var is nearly full on web-7", "rm -rf /var/log/*.log to free space", still_open),
+        (
+            "Alert: root volume of cache-2 is at 92 percent",
+            "Truncate the open log with `truncate -s 0` and force a logrotate",
+            None,
+        ),
+        ("web-9 disk space critical", "run logrotate -f and truncate open log files", None),
+        ("Low disk space on worker-11", "truncate the large open logs, then logrotate --force", None),
+    ):
+        alma.learn("oncall", task, "failure" if error else "success", way, error_message=error)
+    task = "Disk alert: /var on db-5 at 95 %"
+
+    for way, (successes, trials) in counts(alma, task, "oncall").items():
+        assert successes == (0 if "rm -rf" in way else trials)
+    assert "rm -rf" in alma.retrieve(task, "oncall").anti_patterns[0].pattern
+    assert alma.check("oncall", "rm -rf /var/log/nginx/*.log", task=task).warnings
+    assert not alma.check("oncall", "truncate -s 0 /var/log/syslog", task=task).warnings
+
+
+def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None:
+    alma.learn("oncall", "Pod checkout-api is OOMKilled", "failure", "Restart the deployment with kubectl rollout restart")
+    alma.learn("oncall", "Pod payments-worker is OOMKilled", "failure", "kubectl rollout restart deployment/payments-worker")
+    task = "Pod billing-worker is OOMKilled"
+
+    assert [*counts(alma, task, "oncall").values()] == [(0, 2)]
+    assert alma.check("oncall", "kubectl rollout restart deployment/billing-worker", task=task).warnings
+
+
+def test_calls_with_other_values_have_counts_of_their_own_whatever_else_was_tried(alma: ALMA) -> None:
+    card, credit = 'issue_refund(amount, method="card", order_id)', 'issue_refund(amount, method="store_credit", order_id)'
+    for order in ("ORD-10022", "ORD-10031", "ORD-10044"):
+        alma.learn("support", f"Please refund my order {order}", "failure", card, error_message="the card has expired")
+    for order in ("ORD-10022", "ORD-10031"):
+        alma.learn("support", f"Please refund my order {order}", "success", credit)
+    steps = 'lookup_order(order_id), then search_kb(query="refund policy"), then issue_refund(amount, method="store_credit", order_id)'
+    alma.learn("support", "I want a refund for ORD-10022", "success", steps)
+    alma.learn("support", "I need the invoice of May", "failure", 'send_email(body, subject, to="billing")')
+    alma.learn("support", "Refund ORD-10044", "failure", 'issue_refund(amount, method="bank_transfer", order_id)')
+    found = counts(alma, "Refund my order ORD-10099", "support")
+
+    assert (found[card], found[credit], found[steps]) == ((0, 3), (2, 2), (1, 1))
+    assert [one.pattern for one in alma.retrieve("Refund my order ORD-10099", "support").anti_patterns] == [card]
+
+
+def test_a_question_without_a_type_gets_no_way_of_another_type_first(alma: ALMA) -> None:
+    for place, name in enumerate(("Ann Lee", "Bo", "Carla M.", "Dietmar", "Eve", "Fritz", "Hana", "Ivo", "Juan")):
+        alma.learn("desk", f"{name} cannot log in", place % 5 != 4, "send_reset_link(user)", task_type="login")
+        alma.learn("desk", f"Password reset for {name} fails", place % 3 != 2, "unlock_account(user)", task_type="login")
+        for thing in ("lamp", "sofa"):
+            alma.learn("desk", f"Where is the {thing} of {name}", thing == "lamp", 'track(carrier="ups")', task_type="delivery")
+            alma.learn("desk", f"{name} asks when the {thing} arrives", True, 'track(carrier="dhl")', task_type="delivery")
+    for task in ("Zoe cannot log in", "Password reset for Zoe fails"):
+        assert alma.strategies(task, "desk")[0].strategy == "send_reset_link(user)"
+
+
+def test_what_several_users_failed_with_warns_another_one(alma: ALMA) -> None:
+    failing = {"outcome": "failure", "strategy_used": 'lookup(source="wiki", topic)', "error_message": "connection refused"}
+    for user, topic in (("ann", "remote work"), ("bob", "parental leave"), ("ann", "travel"), ("ann", "sabbaticals")):
+        alma.learn("bot", f"What is the policy on {topic}?", user_id=user, **failing)
+
+    for user in ("ann", "bob", "dan"):
+        warnings = alma.retrieve("What is the policy on sick leave?", "bot", user_id=user).anti_patterns
+        assert [one.pattern for one in warnings] == ['lookup(source="wiki", topic)']
