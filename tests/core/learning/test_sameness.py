@@ -209,6 +209,7 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("offer a full refund", "offer a partial refund"),
         ("reply in French", "answer in English"),
         ("call in the morning", "call in the afternoon"),
+        ("edit cart.py: return None -> return 0", "edit cart.py: return None -> return 0; edit totals.py: sum() -> sum(x, 0)"),
     ],
 )
 def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -> None:

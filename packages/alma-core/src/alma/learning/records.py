@@ -21,6 +21,9 @@ from alma.types.tags import defused
 
 _WORKS = {Standing.PROVEN: Judgement.WORKS, Standing.LIKELY: Judgement.SEEMS_TO_WORK, Standing.CANDIDATE: Judgement.SEEMS_TO_WORK}
 _FAILS = {Standing.PROVEN: Judgement.FAILS, Standing.LIKELY: Judgement.SEEMS_TO_FAIL, Standing.CANDIDATE: Judgement.SEEMS_TO_FAIL}
+MOSTLY_OTHERS = 1.5
+"""From this number of pooled trials for each that is counted on, those on less similar tasks are said."""
+
 _NAME_CHARS = 120
 _BEST_OF_BAD = "better than the others, but it fails more often than not"
 _WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
@@ -102,6 +105,10 @@ def counts_of(known: Consulted, row: int) -> Tally:
     advice = known.advice
     if advice.whole_trials[row] > 0:
         return Tally(float(advice.whole_successes[row]), float(advice.whole_trials[row]))
+    return _pooled(advice, row)
+
+
+def _pooled(advice: Advice, row: int) -> Tally:
     trials = round(float(advice.trials[row]), 2)
     return Tally(min(round(float(advice.successes[row]), 2), trials), trials)
 
@@ -143,5 +150,7 @@ def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: 
     if not tasks:  # beside counts that look clear, "undecided" alone would read as a contradiction
         return f"{name}: {verdict}, tried only on less similar tasks: {counted(counts)} by weight ({around})"
     on = f" on {tasks} tasks" if tasks > 1 else ""
+    if advice.trials[row] > MOSTLY_OTHERS * counts.trials:  # bounds rest on all of them
+        on = f"{on}, with less similar tasks {counted(_pooled(advice, row))} by weight"
     beside = relative_only(verdict, counts.rate, others=float(advice.others[row]))
     return f"{name}: {verdict}, {counted(counts)}{on} ({around}){f'; {beside}' if beside else ''}"

@@ -34,6 +34,7 @@ _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
+_JOINING = re.compile(r"[;&|()\n]")
 _VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*\d[^"']*\1""")
 """A text with a number in it, such as that of an order, is of one task."""
 
@@ -48,6 +49,8 @@ def by_words(one: str, other: str, cosine: float) -> float:
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
+    if _has_more_steps(one, other) or _has_more_steps(other, one):
+        return -float("inf")
     mine, theirs = wording(one), wording(other)
     if same_strategy(mine, theirs, cosine):
         return float("inf")
@@ -108,9 +111,19 @@ def _is_same_run(one: str, other: str) -> bool | None:
 
 @lru_cache(maxsize=1_024)
 def _command(text: str) -> Command | None:
-    """The command that a text is, as it stands; `None` if it is anything else."""
+    """The command that a text is, as it stands; `None` if it is anything else, or several."""
+    if _JOINING.search(text):
+        return None
     pipelines = commands_in(text).pipelines
     return pipelines[0][0][0] if len(pipelines) == 1 and pipelines[0] and pipelines[0][0] else None
+
+
+def _has_more_steps(one: str, other: str) -> bool:
+    """Returns True if a text lists all steps of another, each behind a semicolon, and more."""
+    if ";" not in one:
+        return False
+    mine, theirs = ([spelt(step) for step in text.split(";") if step.strip()] for text in (one, other))
+    return len(mine) > len(theirs) > 0 and {*theirs} <= {*mine}
 
 
 def _is_code(text: str) -> bool:

@@ -27,8 +27,8 @@ PRIOR_TRIALS = 2.0
 
 _ADVICE = {
     Judgement.WORKS: "use it",
-    Judgement.SEEMS_TO_WORK: "it mostly worked; use it, and watch",
-    Judgement.UNDECIDED: "tried, but on such tasks neither way is clear",
+    Judgement.SEEMS_TO_WORK: "use it, and watch",
+    Judgement.UNDECIDED: "tried, but what came of it is too little or too mixed to say",
     Judgement.SEEMS_TO_FAIL: "it mostly failed; look for another way",
     Judgement.FAILS: "avoid it",
     Judgement.UNKNOWN: "unknown: no verdict on anything like it",
