@@ -90,17 +90,30 @@ class Ledger:
 
 
 class EstimatePolicy:
-    """Follows the first row: the strategy with the highest expected success, ties at random. What was never tried has its own estimate, too."""
+    """Follows the first row: the strategy with the highest expected success, ties at random. What was never tried has its own estimate, too.
 
-    def __init__(self, advise: Advise, embed: Embed, same: Sameness, chance: np.random.Generator, *, typed: bool = False) -> None:
-        self._advise, self._embed, self._chance, self._typed = advise, embed, chance, typed
+    `typed` tasks are recorded with their types, and asked for with these if they are `asked_with_types`.
+    """
+
+    def __init__(
+        self,
+        advise: Advise,
+        embed: Embed,
+        same: Sameness,
+        chance: np.random.Generator,
+        *,
+        typed: bool = False,
+        asked_with_types: bool = True,
+    ) -> None:
+        self._advise, self._embed, self._chance = advise, embed, chance
+        self._typed, self._asked_with_types = typed, typed and asked_with_types
         self._ledger = Ledger(embed, same)
 
     def choose(self, task: str, intent: int, offered: Sequence[str]) -> str:
         from alma.learning.experience import Question
 
         places = [self._ledger.place_of(strategy) for strategy in offered]
-        question = Question(task, self._embed([task])[0], f"class {intent}" if self._typed else None)
+        question = Question(task, self._embed([task])[0], f"class {intent}" if self._asked_with_types else None)
         expected = self._advise(self._ledger.experience(), question).expected[places]
         best = np.flatnonzero(expected >= expected.max() - 1e-12)
         return offered[int(self._chance.choice(best))]

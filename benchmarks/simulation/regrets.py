@@ -35,11 +35,19 @@ def baselines(embedder: CachedEmbedder) -> dict[str, Make]:
     }
 
 
-def by_estimate(new_advise: Callable[[], Advise], embedder: CachedEmbedder, same: Sameness, *, typed: bool = False) -> Make:
+def by_estimate(
+    new_advise: Callable[[], Advise],
+    embedder: CachedEmbedder,
+    same: Sameness,
+    *,
+    typed: bool = False,
+    asked_with_types: bool = True,
+) -> Make:
     """The policy that follows an estimate; `new_advise` makes one for each world."""
 
     def make(world: World, chance: np.random.Generator) -> AbstractContextManager[Policy]:
-        return nullcontext(EstimatePolicy(new_advise(), embedder.embed, same, chance, typed=typed))
+        made = EstimatePolicy(new_advise(), embedder.embed, same, chance, typed=typed, asked_with_types=asked_with_types)
+        return nullcontext(made)
 
     return make
 

@@ -23,9 +23,10 @@ UNTYPED_LIMIT = 1.15
 TYPED_LIMIT = 75 / 87
 """The design's 75, beside the 87 of Thompson sampling in the worlds that it was set for."""
 ESTIMATE, TYPED_ESTIMATE = "the estimate", "the estimate, typed"
+ASKED_WITHOUT_TYPES = "the estimate, recorded with types and asked without"
 TABLE, PROMPT, TYPED_TABLE = "first row", "[H1], else first row", "first row, typed"
 MEM0 = "mem0, without its LLM"
-FOLLOWED = (ESTIMATE, TYPED_ESTIMATE, TABLE, PROMPT, TYPED_TABLE)
+FOLLOWED = (ESTIMATE, TYPED_ESTIMATE, TABLE, PROMPT, TYPED_TABLE, ASKED_WITHOUT_TYPES)
 SAME_LIMIT, FOREIGN_LIMIT = 0.85, 0.95
 COVERAGE_LIMITS = {"retries": 0.91, "told twice": 0.91, "drift": 0.85, "told difficulty": 0.90}
 NULL_LIMIT = 0.05
@@ -157,6 +158,7 @@ def _makers(run: Run) -> dict[str, Make]:
         makers[TABLE] = regrets.by_public_calls(run.embedder)
         makers[PROMPT] = regrets.by_public_calls(run.embedder, prompt=True)
         makers[TYPED_TABLE] = regrets.by_public_calls(run.embedder, typed=True)
+    makers[ASKED_WITHOUT_TYPES] = regrets.by_estimate(new_advise, run.embedder, same, typed=True, asked_with_types=False)
     return makers
 
 

@@ -164,10 +164,7 @@ def test_a_strategy_is_assessed_with_its_interval_and_what_it_rests_on(tried) ->
     assert told.startswith("Seems to work: 5 of 6 (44% to 98%), expected 76%")
     assert told.splitlines()[1].startswith("0 ---")
     assert "It rests on" in told
-    assert (
-        tried("assess", GOOD, "-t", TASK, "-a", "victor", "--json").json["recommendation"]
-        == "use it, and watch"
-    )
+    assert tried("assess", GOOD, "-t", TASK, "-a", "victor", "--json").json["recommendation"] == "use it, and watch"
 
 
 def test_what_nobody_tried_is_unknown(tried) -> None:
