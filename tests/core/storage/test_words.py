@@ -186,6 +186,29 @@ def test_a_list_that_no_question_asks_for_is_kept_through_some_writes_alone() ->
     assert list(postings.known(["asked", "left"], upto=MOST_CHANGES + 1)) == ["asked"]
 
 
+def test_changes_take_room_that_lists_which_no_question_asks_for_give_up() -> None:
+    postings, one = Postings(most_bytes=6 * OVERHEAD), np.zeros(1, dtype=np.int32)
+    postings.keep({"asked": NOWHERE, "left": NOWHERE}, upto=0)
+    for upto in range(1, 10):
+        postings.change(Change(one, {"left": Posting(one, one.astype(np.float32))}), upto=upto)
+        postings.known(["asked"], upto=upto)
+    assert list(postings.known(["asked", "left"], upto=9)) == ["asked"]
+
+
+def test_a_change_without_room_beside_the_lists_that_it_changes_leaves_none_of_them() -> None:
+    postings, one = Postings(most_bytes=3 * OVERHEAD), np.zeros(1, dtype=np.int32)
+    postings.keep({"deploy": NOWHERE, "ledger": NOWHERE}, upto=0)
+    postings.change(Change(one, dict.fromkeys(("deploy", "ledger"), Posting(one, one.astype(np.float32)))), upto=1)
+    assert postings.known(["deploy", "ledger"], upto=1) == {}
+
+
+def test_words_of_a_change_that_no_list_is_held_of_take_no_room() -> None:
+    postings = Postings(most_bytes=6 * OVERHEAD)
+    postings.keep({"asked": NOWHERE}, upto=0)
+    postings.change(Change(np.zeros(1, dtype=np.int32), {f"word{number}": NOWHERE for number in range(20)}), upto=1)
+    assert list(postings.known(["asked"], upto=1)) == ["asked"]
+
+
 def test_a_common_word_is_counted_again_when_texts_changed_that_may_have_held_it() -> None:
     postings, one = Postings(), np.zeros(1, dtype=np.int32)
     postings.keep({"deploy": Crowd(np.array([3, 1], dtype=np.int32))}, upto=0)

@@ -1,6 +1,6 @@
 """Where words stand, by place in a project's text table, and a cache of that."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,13 +11,12 @@ from alma.storage.relational.text_index import Integers, WordLists
 from alma.storage.relational.text_table import TextScope
 
 MOST_BYTES = 16 << 20
-"""The size of all lists together. A list of a thousand memories takes 8 kB."""
+"""The size of all lists together, and of the changes that they have not taken in. A list of a thousand memories takes 8 kB."""
 
 OVERHEAD = 500
 
 MOST_CHANGES = 64
-"""The number of writes that a list which no question asks for is kept through."""
-
+"""The number of changes that are kept for lists that no question asks for meanwhile."""
 
 Places = NDArray[np.int32]
 
@@ -103,6 +102,15 @@ class Change:
     known: Places
     now: Mapping[str, Posting]
 
+    @property
+    def size(self) -> int:
+        """The bytes that it takes, about."""
+        return OVERHEAD + self.known.nbytes + sum(posting.size for posting in self.now.values())
+
+    def among(self, stems: Container[str]) -> "Change":
+        """The same for some words alone."""
+        return Change(self.known, {stem: posting for stem, posting in self.now.items() if stem in stems})
+
 
 class Postings:
     """Bounded cache of lists by stem, as of the journal `seq` of `upto`. Not thread-safe.
@@ -126,15 +134,24 @@ class Postings:
         self._changes: list[Change] = []
 
     def change(self, change: Change, *, upto: int) -> None:
-        """Notes what changed since the last `upto`. After many changes, lists that none of the last questions asked for are forgotten."""
-        if len(self._changes) >= MOST_CHANGES:
+        """Notes what changed since the last `upto`. When it is full, or after many changes, lists that the last question did not ask for are
+        forgotten."""
+        needed = change.among(self._lists)
+        if len(self._changes) >= MOST_CHANGES or not self._has_room(needed):
             seen = len(self._changes)
             left = {stem: held for stem, (held, number) in self._lists.items() if number == seen}
             self.clear(upto=upto)
             self.keep(left, upto=upto)
-        if change.now or len(change.known):
-            self._changes.append(change)
+            needed = needed.among(self._lists)
+        if not self._has_room(needed):
+            self.clear(upto=upto)
+        elif needed.now or len(needed.known):
+            self._changes.append(needed)
+            self._bytes += needed.size
         self._upto = upto
+
+    def _has_room(self, change: Change) -> bool:
+        return self._bytes + change.size <= self._most_bytes
 
     def known(self, stems: Iterable[str], *, upto: int) -> dict[str, Posting | Crowd]:
         """The lists that are held as of `upto`."""

@@ -28,7 +28,8 @@ KEPT_WHOLE = 16_000
 """Of a word that is common in the scope that asks for it a longer list is not kept: too few smaller scopes need it."""
 
 MOST_TAKEN_IN = 64
-"""If this many passages changed since the last question, lists are read anew, which takes no longer at 10,000 memories."""
+"""From this number of passages in memories that changed since the last question on, lists are read anew, which takes no longer at 10,000
+memories."""
 
 NO_LISTS = TextLists(
     np.empty(0, dtype=np.int64),
