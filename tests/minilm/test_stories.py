@@ -86,3 +86,22 @@ def test_what_several_users_failed_with_warns_another_one(alma: ALMA) -> None:
     for user in ("ann", "bob", "dan"):
         warnings = alma.retrieve("What is the policy on sick leave?", "bot", user_id=user).anti_patterns
         assert [one.pattern for one in warnings] == ['lookup(source="wiki", topic)']
+
+
+def test_what_failed_in_other_words_and_with_another_file_is_warned_of(alma: ALMA) -> None:
+    alma.learn(
+        "analyst", "Plot churn per cohort", "failure", "pie chart", task_type="chart", error_message="nobody could read it"
+    )
+    alma.learn("analyst", "Show market share over time", "failure", "Used a pie chart per year", task_type="chart")
+    unreadable = "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9"
+    alma.learn(
+        "analyst", "Load the CSV export of the CRM", "failure", "pd.read_csv(path)", task_type="load", error_message=unreadable
+    )
+    alma.learn("analyst", "Read customers.csv from the partner", "failure", "pandas.read_csv('customers.csv')", task_type="load")
+    for file in ("price list", "invoices"):
+        alma.learn("analyst", f"Load the csv of the {file}", "success", "pd.read_csv(path, encoding='cp1252')", task_type="load")
+
+    assert alma.check("analyst", "draw a pie chart", task="Plot the share of each plan over the years").warnings
+    (warning,) = alma.check("analyst", "pd.read_csv('contacts.csv')", task="Load contacts.csv from the agency").warnings
+    assert "2 of 2" in warning.summary
+    assert not alma.check("analyst", "draw a heatmap", task="Plot the share of each plan over the years").warnings

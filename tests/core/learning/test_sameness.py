@@ -123,6 +123,10 @@ def test_what_only_sounds_like_a_contradiction_parts_nothing(one: str, other: st
     [
         ('refund(amount, method="card", order_id)', 'refund(amount, method="credit", order_id)', False),
         ('track(carrier="dhl", number="JD0146")', 'track(carrier="dhl", number="JD9999")', True),
+        ("pd.read_csv(path)", "pandas.read_csv('customers.csv')", True),
+        ("pd.read_csv(path)", "pd.read_csv(path, encoding='cp1252')", False),
+        ("time.sleep(5)", "time.sleep(60)", False),
+        ("find_by_mail(mail)", "find_by_mail(order)", False),
         ("find_order, then refund_order", "find_order, then send_mail, then refund_order", False),
         ("find_order(id) → refund_order(id)", "find_order(id) -> refund_order(id)", True),
     ],

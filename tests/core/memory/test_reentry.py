@@ -199,7 +199,7 @@ def seen(alma: ALMA) -> list[object]:
 @pytest.mark.parametrize(
     ("kind", "every"),
     [(kind, 251) for kind in CALLS]
-    + [("learn_many", 397), ("purge", 311), ("import", 1999), ("reindex", 211), ("maintain", 211)],
+    + [("learn_many", 397), ("purge", 1499), ("import", 1999), ("reindex", 211), ("maintain", 211)],
 )
 def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenStore, kind: str, every: int) -> None:
     alma = open_store()

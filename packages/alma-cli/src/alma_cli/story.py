@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_RULES = 2
 MOST_STRATEGIES = 6
 TASK_CHARS = 50
+WAY_CHARS = 60
 CHANCE = 0.5
 
 
@@ -47,7 +48,8 @@ def print_story(figures: dict[str, Any], asked: list[Asked]) -> None:
     """Prints the story: what was replayed, what is known of unseen tasks, the prompt for one, and how far to trust it."""
     _replayed(figures)
     for one in asked:
-        _task(one)
+        if one.run.task != figures["prompt"]["task"]:  # the prompt for it says the same
+            _task(one)
     _unknown(figures["unknown"])
     _prompt(figures["prompt"])
     _tried(max(asked, key=lambda one: len(one.near)))
@@ -78,17 +80,17 @@ def _task(asked: Asked) -> None:
         _say(f"       {_record(item.memory)}")
     if not rules:
         _say("  No rule: what was tried on tasks like this one is too little, or too mixed.")
-    for item in [item for item in asked.found.recalled if item.tag[0] == "O"][:1]:
-        _say(f"  [{item.tag}] {_outcome(item.memory)}")
+        for item in [item for item in asked.found.recalled if item.tag[0] == "O"][:1]:
+            _say(f"  [{item.tag}] {_outcome(item.memory)}")
 
 
 def _rule(memory: "AnyMemory") -> str:
     from alma.types import AntiPattern, Heuristic
 
     if isinstance(memory, Heuristic):
-        return f"Works: {one_line(memory.strategy)}"
+        return f"Works: {shortened(one_line(memory.strategy), WAY_CHARS)}"
     assert isinstance(memory, AntiPattern)
-    return f"{memory.metadata.get('caution', 'Avoid')}: {one_line(memory.pattern)}"
+    return f"{memory.metadata.get('caution', 'Avoid')}: {shortened(one_line(memory.pattern), WAY_CHARS)}"
 
 
 def _record(memory: "AnyMemory") -> str:

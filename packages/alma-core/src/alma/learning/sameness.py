@@ -1,9 +1,11 @@
 """Whether two strategies are one way in other words, as far as their words say."""
 
 import re
+import sys
 from functools import lru_cache
 
 from alma.learning.action_matching import does_by_code, read_action, read_pattern
+from alma.learning.calls import is_generic
 from alma.learning.commands import has_flag
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
@@ -35,8 +37,11 @@ _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _JOINING = re.compile(r"[;&|()\n]")
-_VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*\d[^"']*\1""")
-"""A text with a number in it, such as that of an order, is of one task."""
+_VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*[\d./@][^"']*\1""")
+"""A text with a number in it, such as that of an order, or the name of a file, is of one task."""
+_PLACEHOLDER = re.compile(r"""(?<=\()\s*(?:(?:df|data|file|filename|filepath|path|text|url|value)\b|""|'')\s*(?=[,)])""")
+"""A name that stands for any value: `read_csv(path)` is `read_csv("customers.csv")`."""
+_RECEIVER = re.compile(r"\b([a-z]\w*)\.(?=([a-z]\w*)\()")
 
 
 def by_words(one: str, other: str, cosine: float) -> float:
@@ -136,4 +141,11 @@ def _is_code(text: str) -> bool:
 
 
 def _spelt_code(text: str) -> str:
-    return spelt(ARROW.sub(" then ", _VALUE_OF_ITS_TASK.sub('""', text)))
+    plain = _PLACEHOLDER.sub("", _VALUE_OF_ITS_TASK.sub('""', text))
+    return spelt(ARROW.sub(" then ", _RECEIVER.sub(_telling_receiver, plain)))
+
+
+def _telling_receiver(found: re.Match[str]) -> str:
+    """What a call is made on, where that says what it does: any variable may be called `pd`, or `pandas`."""
+    receiver, method = found.groups()
+    return found[0] if is_generic(method) or receiver in sys.stdlib_module_names else ""

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from alma.evidence import Tally
-from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
+from alma.learning.action_matching import Pattern, is_warned_of, read_action, read_pattern, words_of_code
 from alma.learning.paraphrases import LIMITS
 from alma.learning.rules import counted
 from alma.learning.scale import OWN
@@ -16,6 +16,7 @@ from alma.memory.argument_order import check_order
 from alma.memory.recall.current_rules import rules_now
 from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
+from alma.memory.recall.other_wordings import matching_in_other_words
 from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.recall.tried_actions import tried_action
 from alma.memory.room import Room
@@ -145,11 +146,15 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
     cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= least or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
-    return {
-        row: (pattern, cosines[row])
-        for row, pattern in patterns.items()
-        if is_warned_of(read_pattern(_named(pattern)), action, scale.of(float(cosines[row])), limits)
-    }
+
+    def is_warned(pattern: Pattern, cosine: float) -> bool:
+        return is_warned_of(pattern, action, scale.of(cosine), limits)
+
+    matching = {row for row, pattern in patterns.items() if is_warned(read_pattern(_named(pattern)), cosines[row])}
+    left = sorted(patterns.keys() - matching, key=lambda row: (-cosines[row], row))
+    owners = readable(room, agent=reader, user_id=user).learners
+    matching.update(matching_in_other_words(room, owners, left, room.store.texts.query(beginning, room.project), is_warned))
+    return {row: (pattern, cosines[row]) for row, pattern in patterns.items() if row in matching}
 
 
 def _named(pattern: AntiPattern) -> str:

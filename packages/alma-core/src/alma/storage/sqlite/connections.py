@@ -80,6 +80,10 @@ class Connections:
             self._in_use[connection] = user
             return connection
 
+    def is_in_use(self, connection: Connection) -> bool:
+        """Returns True from when a connection was taken until it is given back or closed."""
+        return connection in self._in_use
+
     def drop(self, connection: Connection) -> None:
         """Closes a connection that an interrupted work of this thread left in use. The work may still give it back, which has no effect then."""
         with self._guard:

@@ -255,7 +255,7 @@ class _Reading:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if self._has_begun:
+            if self._has_begun and self._pool.is_in_use(self._use.connection):  # not closed since, as one that was left
                 with self._database.errors:
                     _end_snapshot(self._use.connection)
         finally:
