@@ -104,4 +104,5 @@ def test_what_failed_in_other_words_and_with_another_file_is_warned_of(alma: ALM
     assert alma.check("analyst", "draw a pie chart", task="Plot the share of each plan over the years").warnings
     (warning,) = alma.check("analyst", "pd.read_csv('contacts.csv')", task="Load contacts.csv from the agency").warnings
     assert "2 of 2" in warning.summary
+    assert not alma.check("analyst", "pd.read_csv('contacts.csv', encoding='cp1252')", task="Load contacts.csv").warnings
     assert not alma.check("analyst", "draw a heatmap", task="Plot the share of each plan over the years").warnings

@@ -14,6 +14,7 @@ from alma.learning.task_names import without_task_names
         ("git push --force", "Push with --force", "git push --force"),
         ("rm -rf build/db-3", "db-3 is full", "rm -rf build/db-3"),
         ("rm -rf /var/log/db-3", "db-3 is full", "rm -rf /var/log/db-3"),
+        ("pd.read_csv('customers.csv', sep=';')", "Read customers.csv", "pd.read_csv(sep=';')"),
         ("pip install requests", "Install requests", "pip install requests"),
         ("restarted the pod web-1 and then looked at it", "Pod web-1 hangs", "restarted the pod web-1 and then looked at it"),
     ],

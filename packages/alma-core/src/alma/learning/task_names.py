@@ -13,13 +13,16 @@ _WITH_KINDS = frozenset(("kubectl", "oc"))
 """Programs that take the kind of a thing and its name as `kind/name`; elsewhere that is a path."""
 
 
-def without_task_names(command: str, task: str) -> str:
-    """Returns a command without the names that its task names, too: `restart deployment/web-1` for "web-1 hangs" is `restart deployment`. Any other
-    text is returned as it is."""
-    if not commands_in(command).pipelines:
-        return command
+_QUOTED = re.compile(r"""(["'])([^"']+)\1\s*,?\s*""")
+
+
+def without_task_names(code: str, task: str) -> str:
+    """Returns a command or a call without the names that its task names, too: `restart deployment/web-1` for "web-1 hangs" is `restart deployment`,
+    `read_csv("a.csv")` for "load a.csv" is `read_csv()`. Any other text is returned as it is."""
     named = {word.strip(_AROUND).rstrip(".").lower() for word in task.split()}
-    program, *words = command.split()
+    if not commands_in(code).pipelines:
+        return _QUOTED.sub(lambda found: "" if found[2].lower() in named else found[0], code) if "(" in code else code
+    program, *words = code.split()
     return " ".join([program, *filter(None, (_without_name(word, named, program) for word in words))])
 
 

@@ -18,7 +18,7 @@ from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.other_wordings import matching_in_other_words
 from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
-from alma.memory.recall.tried_actions import tried_action
+from alma.memory.recall.tried_actions import refined, tried_action
 from alma.memory.room import Room
 from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
@@ -84,7 +84,10 @@ def _with_what_was_tried(
     found = room.project.memories(rows) if rows else {}
     cosines = _cosines(room, matched_text(action), list(partitions), rows) if rows else {}
     more = {row: (memory, cosines.get(row, 0.0)) for row, memory in found.items() if isinstance(memory, AntiPattern)}
-    return {**{row: one for row, one in matching.items() if row not in tried.others}, **more}
+    owners = readable(room, agent=reader, user_id=user).learners
+    learned = {row: _named(one) for row, (one, _) in matching.items() if one.metadata.get("learned")}
+    others = tried.others | refined(room, owners, action, learned)
+    return {**{row: one for row, one in matching.items() if row not in others}, **more}
 
 
 def _failing_elsewhere(room: Room, reader: str, user: str | None, relevant: RelevantRules) -> list[int]:

@@ -1,8 +1,12 @@
-"""What a reader knows of an action that is itself a strategy that was tried, in the same words."""
+"""What a reader knows of an action that is itself a strategy that was tried: in the same words, or a call with what made it work."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from alma.learning.action_matching import does_by_code, read_action, read_pattern, words_of_code
+from alma.learning.ledger import Owners, Side
 from alma.learning.pooling import SAME_WAY
 from alma.memory.recall.knowledge import Asking, advised
 from alma.memory.room import Room
@@ -41,3 +45,36 @@ def tried_action(room: Room, asked: Asking, action: str, learned: Mapping[int, S
             if 2 * successes < trials:
                 return TriedAction(tuple(rule for entry, _ in known.entries(place) if (rule := entry.evidence.anti_pattern)))
     return TriedAction()
+
+
+def refined(room: Room, owners: Owners, action: str, patterns: Mapping[int, str]) -> frozenset[int]:
+    """The rows of learned patterns that warn of less than the action does: of the same call or command without what made it work.
+
+    `read_csv(path)` failed, `read_csv(path, encoding="cp1252")` mostly worked: an action that gives the encoding is not warned of.
+    """
+    read = read_action(action)
+    words = words_of_code(read) if patterns else []
+    if not words:
+        return frozenset()
+    with room.book(owners) as book:
+        ways = [way for is_of_steps in (False, True) for way in _working(book.side(is_of_steps=is_of_steps), words)]
+    done = [way for way in ways if does_by_code(read_pattern(way), read)]
+    return frozenset(
+        row
+        for row, pattern in patterns.items()
+        if any(does_by_code(read_pattern(pattern), read_action(way)) and not _is_done_by(pattern, way) for way in done)
+    )
+
+
+def _is_done_by(pattern: str, way: str) -> bool:
+    return bool(does_by_code(read_pattern(way), read_action(pattern)))
+
+
+def _working(side: Side, words: Sequence[str]) -> Iterator[str]:
+    """The strategies that mostly worked, on all tasks, and have one of these words in them."""
+    strategies = side.places.rows[:, 1]
+    successes, trials = (np.bincount(strategies, side.counts.rows[:, column], len(side.strategy_texts)) for column in (0, 1))
+    for number in np.flatnonzero(2 * successes > trials).tolist():
+        text = side.strategy_texts[number]
+        if any(word in text.lower() for word in words):
+            yield text
