@@ -37,8 +37,16 @@ _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _JOINING = re.compile(r"[;&|()\n]")
-_VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*[\d./@][^"']*\1""")
-"""A text with a number in it, such as that of an order, or the name of a file, is of one task."""
+_QUOTED = re.compile(r"""(?P<before>(?:\b(?P<name>\w+)\s*=\s*)?)(["'])(?P<value>[^"']*)\3""")
+_NAMES_OF_ONE_TASK = re.compile(
+    r"(?:\w+_)?(?:ids?|key|no|nr|number|order|ticket|case|customer|account|user|e?mail|to|file|filename|path|url|date)",
+    re.IGNORECASE,
+)
+_OF_ONE_TASK = re.compile(r"[^\s]*[\d./@][^\s]*")
+_SURELY_OF_ONE_TASK = re.compile(
+    r"#?[A-Za-z]*[_-]?\d[\d_-]{2,}|[\w.~+-]+@[\w.-]+|[\w.~:@%+-]*/[\w.~/:@?=&%+-]*|[\w.~+-]*\.[A-Za-z]\w{0,4}"
+)
+"""The number of an order, an address, a path, the name of a file. A command, SQL and an amount (`512Mi`, `09:30`) say what is done."""
 _PLACEHOLDER = re.compile(r"""(?<=\()\s*(?:(?:df|data|file|filename|filepath|path|text|url|value)\b|""|'')\s*(?=[,)])""")
 """A name that stands for any value: `read_csv(path)` is `read_csv("customers.csv")`."""
 _RECEIVER = re.compile(r"\b([a-z]\w*)\.(?=([a-z]\w*)\()")
@@ -141,7 +149,7 @@ def _is_code(text: str) -> bool:
 
 
 def _spelt_code(text: str) -> str:
-    plain = _PLACEHOLDER.sub("", _VALUE_OF_ITS_TASK.sub('""', text))
+    plain = _PLACEHOLDER.sub("", _QUOTED.sub(_without_value_of_one_task, text))
     return spelt(ARROW.sub(" then ", _RECEIVER.sub(_telling_receiver, plain)))
 
 
@@ -149,3 +157,12 @@ def _telling_receiver(found: re.Match[str]) -> str:
     """What a call is made on, where that says what it does: any variable may be called `pd`, or `pandas`."""
     receiver, method = found.groups()
     return found[0] if is_generic(method) or receiver in sys.stdlib_module_names else ""
+
+
+def _without_value_of_one_task(found: re.Match[str]) -> str:
+    """Returns an argument without a value that another task has another of, by the name of the argument, or by its form if it has none."""
+    name, value = found["name"], found["value"]
+    is_of_one_task = (
+        _OF_ONE_TASK.fullmatch(value) and _NAMES_OF_ONE_TASK.fullmatch(name) if name else _SURELY_OF_ONE_TASK.fullmatch(value)
+    )
+    return f'{found["before"]}""' if is_of_one_task else found[0]
