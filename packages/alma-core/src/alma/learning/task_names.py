@@ -8,12 +8,10 @@ _AROUND = "`\"'(),:;"
 _LIKE_NAME = re.compile(r"[\d_.@-]")
 """A word with such a sign in it is the name of something: `payments-worker`, `db_3`. What only looks like a word may be part of the command."""
 
-
 _WITH_KINDS = frozenset(("kubectl", "oc"))
 """Programs that take the kind of a thing and its name as `kind/name`; elsewhere that is a path."""
 
-
-_QUOTED = re.compile(r"""(["'])([^"']+)\1\s*,?\s*""")
+_QUOTED = re.compile(r"""(?P<equals>=\s*)?(["'])(?P<value>[^"']+)\2\s*,?\s*""")
 
 
 def without_task_names(code: str, task: str) -> str:
@@ -21,9 +19,15 @@ def without_task_names(code: str, task: str) -> str:
     `read_csv("a.csv")` for "load a.csv" is `read_csv()`. Any other text is returned as it is."""
     named = {word.strip(_AROUND).rstrip(".").lower() for word in task.split()}
     if not commands_in(code).pipelines:
-        return _QUOTED.sub(lambda found: "" if found[2].lower() in named else found[0], code) if "(" in code else code
+        return _QUOTED.sub(lambda found: "" if _is_name(found, named) else found[0], code) if "(" in code else code
     program, *words = code.split()
     return " ".join([program, *filter(None, (_without_name(word, named, program) for word in words))])
+
+
+def _is_name(argument: re.Match[str], named: set[str]) -> bool:
+    """Returns True for a name that a task has, too. An argument that is given by its own name is a setting, and so is a plain word."""
+    value = argument["value"]
+    return argument["equals"] is None and _LIKE_NAME.search(value) is not None and value.lower() in named
 
 
 def _without_name(word: str, named: set[str], program: str) -> str:
