@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval import bm25
 from alma.testing.builders import make_domain_knowledge, make_outcome
-from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, row_of, text_scores
+from alma.testing.contracts.stored import AT, OpenStore, WithStore, add, found_by_words, row_of, text_scores
 from alma.testing.contracts.texts import few_examples, storable_texts
 from alma.types.passages import Passage, passages_of
 
@@ -157,6 +157,40 @@ class TextScoresContract(WithStore):
         for number in range(3):
             add(again, again.project("shop"), make_outcome(task_description=f"Ledger {number}"))
             assert len(found_by_words(project, "ledger")) == number + 1
+
+    def test_questions_beside_writes_find_what_a_store_that_is_opened_later_finds(
+        self, store: Store, project: Project, again: Store, open_store: OpenStore, tmp_path: Path
+    ) -> None:
+        writing = again.project("shop")
+        memories = [make_outcome(task_description=f"Deploy the ledger {n}", strategy_used="Canary") for n in range(5)]
+        changed = memories[1].model_copy(update={"task_description": "Deploy the website, the website", "strategy_used": ""})
+        said = [Passage(text="the ledger"), Passage(text="a ledger of the website", position=1, is_own=False)]
+
+        def archive(at: int | None) -> None:
+            with writing.write(actor="agent", operation="archive", at=AT + 1) as write:
+                write.change_memory(memories[0].id, archived_at=at)
+
+        def reword() -> None:
+            with writing.write(actor="agent", operation="edit", at=AT + 1) as write:
+                write.replace(changed, passages_of(changed), {})
+
+        asked = ("ledger", "website", "canary")
+        add(store, project, *memories)
+        for change in (
+            lambda: add(store, project, make_outcome(task_description="Canary of the website")),
+            lambda: add(again, writing, make_domain_knowledge(), passages=said),
+            lambda: archive(AT + 1),
+            reword,
+            lambda: archive(None),
+            lambda: writing.purge([memories[2].id], records=[], actor="agent", at=AT + 2),
+            lambda: add(again, writing, make_outcome(task_description="Ledger, ledger")),
+        ):
+            change()
+            later = open_store(tmp_path / "store")
+            for common in (bm25.COMMON, FEW):
+                mine, anew = (shares(each, *asked, common=common) for each in (project, later.project("shop")))
+                assert [*mine.values()] == [*anew.values()]  # by memory, whose rows a store may number anew when it is opened
+            later.close()
 
     def test_other_projects_are_not_searched(self, store: Store, project: Project) -> None:
         add(store, store.project("lab"), make_outcome(task_description="Secret ledger"))
