@@ -3,8 +3,8 @@
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
 
-With `--parallel 2`, two sessions run at a time, each with half of the processors: an environment is made while tests of another one run, and each
-worker, which imports its framework and collects all tests anew, is one instead of two.
+With `--parallel 2`, two sessions run at a time, each with half of the processors: an environment is made while tests of another one run, and a
+session has half as many workers, each of which imports its framework and collects all tests.
 """
 
 import os
