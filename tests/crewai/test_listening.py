@@ -109,7 +109,7 @@ def test_a_listener_is_closed_when_no_crew_looks_for_one(alma: ALMA) -> None:
     assert not listener.is_open
 
 
-def test_a_listener_that_is_collected_waits_for_nobody(tmp_path: Path) -> None:
+def test_a_listener_that_is_collected_waits_for_no_lock(tmp_path: Path) -> None:
     alma = ALMA.open(tmp_path / "dropped", project_id="crews", embedding_provider="hash")
     ALMACrewListener(alma)
     dropped = [alma]

@@ -1,4 +1,4 @@
-"""What an agent is told after some days of work, in words as agents record them."""
+"""What an agent reads after some days of work, in words as agents record them."""
 
 from collections.abc import Iterator
 from pathlib import Path
