@@ -26,7 +26,8 @@ def wakeup(
 
     with ALMA.from_config(config_path(config), create=False) as alma:
         text = alma.wakeup(agent, user_id, max_tokens)
-        hint = alma.strategies(agent=agent, user_id=user_id).hint
+        is_known = bool(alma.list_memories(agent=agent, limit=1))  # a table of all that it tried would take longer than the notes
+        hint = None if is_known else alma.strategies(agent=agent, user_id=user_id).hint
     if json:
         print_json({"wakeup": text, "hint": hint})
         return
