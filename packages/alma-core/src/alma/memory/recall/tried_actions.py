@@ -1,17 +1,21 @@
 """What a reader knows of an action that is itself a strategy that was tried: in the same words, or a call with what made it work."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from alma.learning.action_matching import does_by_code, read_action, read_pattern, words_of_code
+from alma.learning.action_matching import Action, does_by_code, read_action, read_pattern, words_of_code
 from alma.learning.ledger import Owners, Side
 from alma.learning.pooling import SAME_WAY
 from alma.memory.recall.knowledge import Asking, advised
 from alma.memory.room import Room
 from alma.protocols import StoredEvidence
 from alma.types.evidence import text_key
+
+_BETWEEN = re.compile(r"&&|\|\||[;|\n]")
+"""What stands between the commands or statements of an action."""
 
 
 class TriedAction(NamedTuple):
@@ -50,7 +54,8 @@ def tried_action(room: Room, asked: Asking, action: str, learned: Mapping[int, S
 def refined(room: Room, owners: Owners, action: str, patterns: Mapping[int, str]) -> frozenset[int]:
     """The rows of learned patterns that warn of less than the action does: of the same call or command without what made it work.
 
-    `read_csv(path)` failed, `read_csv(path, encoding="cp1252")` mostly worked: an action that gives the encoding is not warned of.
+    `read_csv(path)` failed, `read_csv(path, encoding="cp1252")` mostly worked: an action that gives the encoding is not warned of. Of an action of
+    several commands or statements, each that does what the pattern names has to have it.
     """
     read = read_action(action)
     words = words_of_code(read) if patterns else []
@@ -59,11 +64,14 @@ def refined(room: Room, owners: Owners, action: str, patterns: Mapping[int, str]
     with room.book(owners) as book:
         ways = [way for is_of_steps in (False, True) for way in _working(book.side(is_of_steps=is_of_steps), words)]
     done = [way for way in ways if does_by_code(read_pattern(way), read)]
-    return frozenset(
-        row
-        for row, pattern in patterns.items()
-        if any(does_by_code(read_pattern(pattern), read_action(way)) and not _is_done_by(pattern, way) for way in done)
-    )
+    pieces = [read_action(piece) for piece in _BETWEEN.split(action) if piece.strip()] if done else []
+    return frozenset(row for row, pattern in patterns.items() if _is_refined(pattern, done, pieces))
+
+
+def _is_refined(pattern: str, ways: Sequence[str], pieces: Sequence[Action]) -> bool:
+    more = [way for way in ways if does_by_code(read_pattern(pattern), read_action(way)) and not _is_done_by(pattern, way)]
+    warned_of = [piece for piece in pieces if does_by_code(read_pattern(pattern), piece)]
+    return bool(warned_of) and all(any(does_by_code(read_pattern(way), piece) for way in more) for piece in warned_of)
 
 
 def _is_done_by(pattern: str, way: str) -> bool:
