@@ -126,6 +126,8 @@ def test_what_only_sounds_like_a_contradiction_parts_nothing(one: str, other: st
         ("pd.read_csv(path)", "pandas.read_csv('customers.csv')", True),
         ("pd.read_csv(path)", "pd.read_csv(path, encoding='cp1252')", False),
         ("time.sleep(5)", "time.sleep(60)", False),
+        ("staging.deploy(app)", "production.deploy(app)", False),
+        ("stripe.charge(id)", "paypal.charge(id)", False),
         ('execute("DROP TABLE t1")', 'execute("SELECT * FROM t1")', False),
         ('run("kubectl delete pod web-1")', 'run("kubectl get pod web-1")', False),
         ('read_csv("a.csv", encoding="utf-8")', 'read_csv("b.csv", encoding="cp1252")', False),

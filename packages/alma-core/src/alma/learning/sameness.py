@@ -50,6 +50,8 @@ _SURELY_OF_ONE_TASK = re.compile(
 _PLACEHOLDER = re.compile(r"""(?<=\()\s*(?:(?:df|data|file|filename|filepath|path|text|url|value)\b|""|'')\s*(?=[,)])""")
 """A name that stands for any value: `read_csv(path)` is `read_csv("customers.csv")`."""
 _RECEIVER = re.compile(r"\b([a-z]\w*)\.(?=([a-z]\w*)\()")
+_ANY_VARIABLE = re.compile(r"[a-z]{1,2}|client|conn|connection|cursor|data|driver|frame|numpy|page|pandas|self|session|this")
+"""Names that say nothing of what a call does. Others do: `staging.deploy(app)` is not `production.deploy(app)`."""
 
 
 def by_words(one: str, other: str, cosine: float) -> float:
@@ -154,9 +156,10 @@ def _spelt_code(text: str) -> str:
 
 
 def _telling_receiver(found: re.Match[str]) -> str:
-    """What a call is made on, where that says what it does: any variable may be called `pd`, or `pandas`."""
+    """What a call is made on, where that says what it does: `pd` and `pandas` do not, a module of Python and the name of a thing do."""
     receiver, method = found.groups()
-    return found[0] if is_generic(method) or receiver in sys.stdlib_module_names else ""
+    says_nothing = _ANY_VARIABLE.fullmatch(receiver) and receiver not in sys.stdlib_module_names and not is_generic(method)
+    return "" if says_nothing else found[0]
 
 
 def _without_value_of_one_task(found: re.Match[str]) -> str:
