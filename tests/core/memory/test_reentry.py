@@ -258,7 +258,7 @@ def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: Ope
             break
     assert kept
     assert 5 < nth < 39
-    assert len(alma.storage.database._pool._in_use) == 0  # type: ignore[attr-defined]
+    assert len(alma.storage.database._pool.in_use) == 0  # type: ignore[attr-defined]
 
 
 class CallingEmbedder:

@@ -64,6 +64,11 @@ def is_held_elsewhere(lock: Reentrant) -> bool:
     return True
 
 
+HERE = threading.local()
+"""`work` is a number for what this thread is doing: the outermost call or block that delays forks; `None`, or missing, outside of any. What a thread
+holds for a work of another number was left by an interrupt."""
+
+
 class _Delays:
     """The threads whose work a fork waits for. While a fork waits, no other work begins.
 
@@ -71,8 +76,8 @@ class _Delays:
     """
 
     def __init__(self) -> None:
-        self._working: dict[int, tuple[FrameType, int]] = {}
-        """The function whose work it is, by thread, and a number of its own."""
+        self._working: dict[int, FrameType] = {}
+        """The function whose work it is, by thread."""
         self._numbers = itertools.count(1)
         self._forking: set[int] = set()
         self._lock = threading.RLock()
@@ -83,19 +88,16 @@ class _Delays:
         me = threading.get_ident()
         with self._lock:
             around = self._working.get(me)
-            if around is not None and runs(around[0], block):
+            if around is not None and runs(around, block):
                 return False
             if self._forking:
                 self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
-            self._working[me] = block, next(self._numbers)
+            self._working[me] = block
+            HERE.work = next(self._numbers)
         return True
 
-    def number(self) -> int | None:
-        """Returns the number of the work of this thread."""
-        noted = self._working.get(threading.get_ident())
-        return None if noted is None else noted[1]
-
     def end(self) -> None:
+        HERE.work = None
         with self._lock:
             self._working.pop(threading.get_ident(), None)
             if self._forking:
@@ -110,7 +112,7 @@ class _Delays:
     def _is_alone(self) -> bool:
         stacks = sys._current_frames()  # an interrupt may have ended work before its end was noted
         return not any(
-            runs(block, stacks.get(thread)) for thread, (block, _) in self._working.items() if thread != threading.get_ident()
+            runs(block, stacks.get(thread)) for thread, block in self._working.items() if thread != threading.get_ident()
         )
 
     def after_fork(self) -> None:
@@ -145,12 +147,6 @@ class _Work:
 def delaying_forks() -> AbstractContextManager[None]:
     """Delays forks of this process until the block has ended, for at most `LONGEST_DELAY` seconds. The thread itself may fork inside it."""
     return _Work()
-
-
-def work_here() -> int | None:
-    """Returns a number for the work that this thread is doing: that of the outermost call or block that delays forks, `None` outside of any. What
-    a thread holds for a work of another number was left by an interrupt."""
-    return _DELAYS.number()
 
 
 def delays_forks(cls: type[C]) -> type[C]:

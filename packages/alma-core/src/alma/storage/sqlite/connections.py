@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alma.errors import StorageError
-from alma.forking import is_held_elsewhere, renewed_in_children, work_here
+from alma.forking import HERE, is_held_elsewhere, renewed_in_children
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.driver_errors import storage_errors, unusable
 from alma.storage.sqlite.session import Connection
@@ -63,7 +63,7 @@ class Connections:
         """The thread that is writing."""
         self.writing_by: Connection | None = None
         self._free: list[Connection] = []
-        self._in_use: dict[Connection, tuple[int, int | None]] = {}
+        self.in_use: dict[Connection, tuple[int, int | None]] = {}
         """With the thread that uses it, and for which work."""
         self.writing = threading.RLock()
         self._guard = threading.RLock()
@@ -71,23 +71,19 @@ class Connections:
 
     def take(self) -> Connection:
         """An idle connection, from now on in use. Those that this thread left in use when an interrupt ended its work are closed."""
-        user = me, work = threading.get_ident(), work_here()
+        user = me, work = threading.get_ident(), getattr(HERE, "work", None)
         with self._guard:
-            left = [each for each, (thread, began) in self._in_use.items() if thread == me and began not in (None, work)]
-            for connection in left:
-                self.drop(connection)
+            for used, (thread, began) in list(self.in_use.items()):
+                if thread == me and began not in (None, work):
+                    self.drop(used)
             connection = self._free.pop() if self._free else self._made()
-            self._in_use[connection] = user
+            self.in_use[connection] = user
             return connection
-
-    def is_in_use(self, connection: Connection) -> bool:
-        """Returns True from when a connection was taken until it is given back or closed."""
-        return connection in self._in_use
 
     def drop(self, connection: Connection) -> None:
         """Closes a connection that an interrupted work of this thread left in use. The work may still give it back, which has no effect then."""
         with self._guard:
-            if self._in_use.pop(connection, None) is not None:
+            if self.in_use.pop(connection, None) is not None:
                 connection.close()
 
     def _made(self) -> Connection:
@@ -102,7 +98,7 @@ class Connections:
     def give_back(self, connection: Connection) -> None:
         """Makes a connection idle again. One that belongs to the parent of this process is left alone."""
         with self._guard:
-            if self._in_use.pop(connection, None) is None:
+            if self.in_use.pop(connection, None) is None:
                 return
             if len(self._free) < MOST_FREE and not connection.in_transaction and not self.is_closed:
                 self._free.append(connection)
@@ -133,13 +129,13 @@ class Connections:
 
     def renew_in_child(self) -> None:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
-        connections = [*self._free, *self._in_use]
-        if self._in_use or is_held_elsewhere(self.writing) or is_held_elsewhere(self._guard):
+        connections = [*self._free, *self.in_use]
+        if self.in_use or is_held_elsewhere(self.writing) or is_held_elsewhere(self._guard):
             _LEFT_OPEN.append((self.file, connections))
         else:
             for connection in connections:
                 connection.close()
-        self._free, self._in_use, self.writer, self.writing_by = [], {}, None, None
+        self._free, self.in_use, self.writer, self.writing_by = [], {}, None, None
         self.writing, self._guard = threading.RLock(), threading.RLock()
 
 

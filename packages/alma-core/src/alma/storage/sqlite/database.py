@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.forking import renewed_in_children, work_here
+from alma.forking import HERE, renewed_in_children
 from alma.storage.lock_timeout import timeout_here
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.connections import Connections, release, shared_connections
@@ -31,7 +31,7 @@ class _Use:
     @property
     def is_over(self) -> bool:
         """True if no block is left, or an interrupt ended all of them before they were left."""
-        return not self.blocks or self.work not in (None, work_here())
+        return not self.blocks or self.work not in (None, getattr(HERE, "work", None))
 
 
 class Database:
@@ -236,10 +236,12 @@ class _Reading:
     def __enter__(self) -> Connection:
         pool = self._pool
         use: _Use | None = getattr(self._database._mine, "use", None)
-        if use is None or use.is_over:  # or another thread gave it back, which closed a generator of this one
-            if use is not None and use.blocks:
-                pool.drop(use.connection)
-            use = self._database._mine.use = _Use(self._database._take(), work_here())
+        if use is not None and use.blocks and use.work not in (None, getattr(HERE, "work", None)):
+            pool.drop(use.connection)
+            use = None
+        if use is None or not use.blocks:  # or another thread gave it back, which closed a generator of this one
+            taken = self._database._take()
+            use = self._database._mine.use = _Use(taken, pool.in_use[taken][1])
         self._use, self._has_begun = use, False
         use.blocks += 1
         if self._is_snapshot:
@@ -255,7 +257,7 @@ class _Reading:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if self._has_begun and self._pool.is_in_use(self._use.connection):  # not closed since, as one that was left
+            if self._has_begun and self._use.connection in self._pool.in_use:  # not closed since, as one that was left
                 with self._database.errors:
                     _end_snapshot(self._use.connection)
         finally:
