@@ -1,10 +1,11 @@
 """Whether two strategies are one way in other words, as far as their words say."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from alma.learning.action_matching import does_by_code, read_action, read_pattern
-from alma.learning.commands import has_flag
+from alma.learning.commands import has_flag, options_in
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
@@ -35,8 +36,9 @@ _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _JOINING = re.compile(r"[;&|()\n]")
-_VALUE_OF_ITS_TASK = re.compile(r"""(["'])[^"']*\d[^"']*\1""")
-"""A text with a number in it, such as that of an order, is of one task."""
+_ID = r"[A-Z]{1,8}[-_]?\d{4,}|[a-z]{2,12}[-_]\d{5,}|\d{6,}|[0-9a-f]{8}-[0-9a-f-]{27}"
+_VALUE_OF_ITS_TASK = re.compile(rf"""(["'])(?:{_ID})\1""")
+"""The id of an order or a parcel is of one task. A text with fewer digits may say how: `decode("utf-8")`, `set_timeout("5s")`."""
 
 
 def by_words(one: str, other: str, cosine: float) -> float:
@@ -105,8 +107,18 @@ def _is_same_run(one: str, other: str) -> bool | None:
     for words, others in ((mine.words, theirs.words), (theirs.words, mine.words)):
         if any(is_flag(word) and not has_flag(others, word) for word in words):
             return False
-    plain = [[word for word in command.words if not is_flag(word)] for command in (mine, theirs)]
-    return True if plain[0] == plain[1] else None
+    if options_in(mine.words) != options_in(theirs.words):
+        return False
+    plain, moved = ([word for word in command.words if not is_flag(word)] for command in (mine, theirs))
+    if plain == moved:
+        return True
+    return False if _is_moved(mine.words, theirs.words) else None
+
+
+def _is_moved(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`."""
+    is_option = [[word if is_flag(word) else "" for word in each] for each in (words, others)]
+    return words != others and sorted(words) == sorted(others) and is_option[0] == is_option[1]
 
 
 @lru_cache(maxsize=1_024)
