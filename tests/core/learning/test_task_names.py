@@ -15,6 +15,11 @@ from alma.learning.task_names import without_task_names
         ("rm -rf build/db-3", "db-3 is full", "rm -rf build/db-3"),
         ("rm -rf /var/log/db-3", "db-3 is full", "rm -rf /var/log/db-3"),
         ("pip install requests", "Install requests", "pip install requests"),
+        ("pip install numpy==1.2", "numpy==1.2 is missing", "pip install numpy==1.2"),
+        ("python3 migrate-1.py", "migrate-1.py hangs", "python3 migrate-1.py"),
+        ("git checkout v1.2.3", "Deploy v1.2.3", "git checkout v1.2.3"),
+        ("docker stop db-3", "db-3 is slow", "docker stop"),
+        ("", "db-3 is slow", ""),
         ("restarted the pod web-1 and then looked at it", "Pod web-1 hangs", "restarted the pod web-1 and then looked at it"),
     ],
 )
