@@ -86,3 +86,15 @@ def test_what_several_users_failed_with_warns_another_one(alma: ALMA) -> None:
     for user in ("ann", "bob", "dan"):
         warnings = alma.retrieve("What is the policy on sick leave?", "bot", user_id=user).anti_patterns
         assert [one.pattern for one in warnings] == ['lookup(source="wiki", topic)']
+
+
+def test_a_warning_that_rests_on_near_tasks_outlives_a_change_to_an_embedder_that_knows_none(alma: ALMA) -> None:
+    for service in ("auth", "mail", "cart"):
+        alma.learn("dev", f"Deploy the {service} service", "failure", "rolling update", error_message="no image")
+    assert alma.check("dev", "rolling update").warnings
+
+    alma.reindex("hash")
+
+    assert alma.check("dev", "rolling update").warnings
+    alma.learn("dev", "Deploy the mail service", "success", "rolling update")
+    assert not alma.check("dev", "rolling update").warnings
