@@ -22,8 +22,8 @@ _IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
-_LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e3, 1e6, 1e9), "%": (1.0, 0.01)}
-"""How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s."""
+_LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
+"""How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s, not the other way round."""
 _BINARY = tuple(1.024**power for power in range(4))
 """How many times a number of bytes another one may be: 1024 MB are 1 GB."""
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)")
@@ -78,8 +78,7 @@ def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) 
     if unit and others_unit:
         return False
     measured, plain = (mine, theirs) if unit else (theirs, mine)
-    factors = _LIKE_UNIT.get(unit or others_unit, (1.0,))
-    return any(plain * factor == measured or plain == measured * factor for factor in factors)
+    return any(isclose(plain, measured * factor, rel_tol=1e-6) for factor in _LIKE_UNIT.get(unit or others_unit, (1.0,)))
 
 
 def _are_near(mine: float, theirs: float) -> bool:
