@@ -106,3 +106,15 @@ def test_what_failed_in_other_words_and_with_another_file_is_warned_of(alma: ALM
     assert "2 of 2" in warning.summary
     assert not alma.check("analyst", "pd.read_csv('contacts.csv', encoding='cp1252')", task="Load contacts.csv").warnings
     assert not alma.check("analyst", "draw a heatmap", task="Plot the share of each plan over the years").warnings
+
+
+def test_a_warning_that_rests_on_near_tasks_outlives_a_change_to_an_embedder_that_knows_none(alma: ALMA) -> None:
+    for service in ("auth", "mail", "cart"):
+        alma.learn("dev", f"Deploy the {service} service", "failure", "rolling update", error_message="no image")
+    assert alma.check("dev", "rolling update").warnings
+
+    alma.reindex("hash")
+
+    assert alma.check("dev", "rolling update").warnings
+    alma.learn("dev", "Deploy the mail service", "success", "rolling update")
+    assert not alma.check("dev", "rolling update").warnings

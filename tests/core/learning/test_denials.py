@@ -29,6 +29,8 @@ def contrary(one: str, other: str) -> bool:
         ("run the smoke tests", "skip the smoke tests"),
         ("run the tests in parallel", "run the tests without parallelism"),
         ("drop the table", "never drop the table"),
+        ("skip the smoke tests", "do not skip the smoke tests"),
+        ("do not run the smoke tests", "do not skip the smoke tests"),
     ],
 )
 def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
@@ -43,6 +45,8 @@ def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
         ("requests without a timeout", "requests with no timeout"),
         ("poll the job", "ask for the job again and again without a pause"),
         ("stop the old server", "stop the server"),
+        ("run the smoke tests", "do not skip the smoke tests"),
+        ("never skip the smoke tests", "do not omit the smoke tests"),
         ("turn the nested subquery into a join", "use a join instead of the subquery"),
         ("disable the flaky test", "skip the flaky test"),
         ("offer a voucher in place of the refund", "offer store credit instead of a refund"),

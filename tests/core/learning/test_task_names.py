@@ -19,6 +19,11 @@ from alma.learning.task_names import without_task_names
         ('set_mode("production")', "Switch the shop to production", 'set_mode("production")'),
         ("read_csv('a.csv', encoding='utf-8')", "Read a.csv as utf-8", "read_csv(encoding='utf-8')"),
         ("pip install requests", "Install requests", "pip install requests"),
+        ("pip install numpy==1.2", "numpy==1.2 is missing", "pip install numpy==1.2"),
+        ("python3 migrate-1.py", "migrate-1.py hangs", "python3 migrate-1.py"),
+        ("git checkout v1.2.3", "Deploy v1.2.3", "git checkout v1.2.3"),
+        ("docker stop db-3", "db-3 is slow", "docker stop"),
+        ("", "db-3 is slow", ""),
         ("restarted the pod web-1 and then looked at it", "Pod web-1 hangs", "restarted the pod web-1 and then looked at it"),
     ],
 )

@@ -78,6 +78,11 @@ def test_numbers_are_read_with_their_units(text: str, numbers: list[str]) -> Non
         ("sleep(5)", "wait 5 minutes", False),
         ("5 s", "5 MB", False),
         ("512 MB", "4 GB", False),
+        ("a heap of 512", "512 MB", True),
+        ("a timeout of 1", "1000 s", False),
+        ("a share of 1000", "10 %", False),
+        ("100 MB", "95 MB", False),
+        ("500 MB", "540 MB", False),
     ],
 )
 def test_numbers_that_may_be_one_amount_are_not_apart(one: str, other: str, is_one: bool) -> None:

@@ -33,6 +33,11 @@ _EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
 _LONGEST_BUNDLE = 5
+_LETTERS = {
+    "all": "a", "delete": "d", "detach": "d", "follow": "f", "force": "f", "global": "g", "interactive": "i", "message": "m", "namespace": "n",
+    "output": "o", "quiet": "q", "recursive": "r", "save": "S", "upgrade": "U", "verbose": "v", "yes": "y",
+}  # fmt: skip
+"""Long options with the letter that they have in nearly all programs."""
 
 
 class Likeness(IntEnum):
@@ -217,6 +222,17 @@ def _is_word(word: str, named: str) -> bool:
 
 def _is_place(word: str, place: str) -> bool:
     return word == place or (place.isdigit() and word.lstrip("0") == place.lstrip("0"))
+
+
+def options_in(words: Sequence[str]) -> frozenset[str]:
+    """The options of a command, each of a bundle apart, and long ones by their letter where that is known: `-af` and `--all --force` are the same.
+
+    Unlike `has_flag`, this takes no long option for a short one because both begin with one letter: `git commit -a` is not `git commit --amend`.
+    """
+    found: set[str] = set()
+    for word in filter(is_flag, words):
+        found |= {*word[1:]} if _is_bundle(word) else {_LETTERS.get(word.removeprefix("--"), word)}
+    return frozenset(found)
 
 
 def has_flag(words: Sequence[str], flag: str) -> bool:

@@ -30,6 +30,8 @@ REACH = 4
 _LONG = 6
 """Stems from this length on may be forms of one word."""
 _SPEAKING_OF = frozenset(map(stem, ("describe", "discuss", "document", "explain", "mention")))
+_LEFT_OUT, _TAKEN_BACK = "leave out", "taken back"
+"""Sorts of denials; a denial that is denied itself is taken back."""
 _LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "stop")
 _PREFERRING = frozenset(("instead", "rather"))
 _EXCEPTING = frozenset(("except", "excluding"))
@@ -64,8 +66,10 @@ def contradicts(mine: Sequence[Denial], my_stems: Sequence[str], theirs: Sequenc
     `my_stems` and `their_stems` are those of all words in order. Who replaces a thing or takes it away does not say it: "turn the subquery into a
     join" is no contradiction of "use a join instead of the subquery".
     """
-    left = list(theirs)
-    for denial in mine:
+    if any(_is_taken_back(one, other) or _is_taken_back(other, one) for one in mine for other in theirs):
+        return True
+    left = [denial for denial in theirs if denial.sort != _TAKEN_BACK]
+    for denial in (one for one in mine if one.sort != _TAKEN_BACK):
         same = next((other for other in left if _is_same(denial, other)), None)
         if same is not None:
             left.remove(same)
@@ -92,6 +96,11 @@ def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
     return any(action[0] in verbs and verbs.isdisjoint(stems) for verbs in (_TAKING_AWAY, _SPEAKING_OF) if action)
 
 
+def _is_taken_back(one: Denial, other: Denial) -> bool:
+    """Returns True if one text says that what the other leaves out is not left out."""
+    return one.sort == _TAKEN_BACK != other.sort and not one.scope.isdisjoint(other.scope)
+
+
 def _is_same(one: Denial, other: Denial) -> bool:
     return (one.sort == "except") is (other.sort == "except") and not one.scope.isdisjoint(other.scope)
 
@@ -104,12 +113,26 @@ def _denies(words: Sequence[str], place: int, word: str) -> bool:
     return True
 
 
+def _is_denied(words: Sequence[str], place: int) -> bool:
+    """Returns True for a denial that is denied itself, as "skip" is in "do not skip"."""
+    before = next((at for at in reversed(range(place)) if _speaks(words[at])), None)
+    return before is not None and _sort(words[place]) == _LEFT_OUT and _denies(words, before, words[before])
+
+
+def _speaks(word: str) -> bool:
+    return word in NEGATORS or word not in _SILENT
+
+
 def _denial(words: Sequence[str], place: int) -> Denial | None:
+    if _is_denied(words, place):
+        return None  # its denial speaks for both
     scope = _reached(words[place + 1 :])
     if not scope and words[place] in _PASSIVE:
         scope = _reached(words[:place][::-1])
     head = next((one for one in scope if one not in _CARRYING_OUT), "")
-    return Denial(_sort(words[place]), head, frozenset(scope)) if head else None
+    following = next((at for at in range(place + 1, len(words)) if _speaks(words[at])), place)
+    is_taken_back = following > place and _denies(words, following, words[following]) and _is_denied(words, following)
+    return Denial(_TAKEN_BACK if is_taken_back else _sort(words[place]), head, frozenset(scope)) if head else None
 
 
 def _reached(words: Iterable[str]) -> list[str]:
@@ -128,4 +151,4 @@ def _sort(word: str) -> str:
         return "instead"
     if word in _EXCEPTING:
         return "except"
-    return "leave out" if word.startswith(_LEAVING_OUT) else "not"
+    return _LEFT_OUT if word.startswith(_LEAVING_OUT) else "not"

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from math import isclose
 
 from alma.learning.stems import stem
 from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, NUMBERS, UNITS
@@ -20,10 +22,10 @@ _IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
-_LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e3, 1e6, 1e9), "%": (1.0, 0.01)}
-"""How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s."""
-_ROUNDED = 0.08
-"""1024 MB are 1 GB."""
+_LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
+"""How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s, not the other way round."""
+_BINARY = tuple(1.024**power for power in range(4))
+"""How many times a number of bytes another one may be: 1024 MB are 1 GB."""
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)")
 
 _TOKEN = re.compile(
@@ -51,26 +53,37 @@ def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
 
 def numbers_apart(one: Iterable[str], other: Iterable[str]) -> tuple[list[str], list[str]]:
     """The numbers of each text, as `words_and_numbers` gives them, for which the other has none that may be the same: `5` may be `5s`."""
-    mine, theirs = [*one], [*other]
+    mine, theirs = dict.fromkeys(one), dict.fromkeys(other)
+    left, others = ([number for number in some if number not in known] for some, known in ((mine, theirs), (theirs, mine)))
+    here, there = [*map(_amount, mine)], [*map(_amount, theirs)]  # read once: a text may be made of numbers alone
     return (
-        [number for number in mine if not any(_may_be_one(number, each) for each in theirs)],
-        [number for number in theirs if not any(_may_be_one(number, each) for each in mine)],
+        [number for number in left if not any(_may_be_one(_amount(number), each) for each in there)],
+        [number for number in others if not any(_may_be_one(_amount(number), each) for each in here)],
     )
 
 
-def _may_be_one(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    first, second = _NUMBER.fullmatch(one), _NUMBER.fullmatch(other)
-    if first is None or second is None or (first[2] and second[2] and first[2] != second[2]):
+@lru_cache(maxsize=1_024)
+def _amount(number: str) -> tuple[float, str] | None:
+    """A number and what it measures; `None` for one such as a version."""
+    read = _NUMBER.fullmatch(number)
+    return (float(read[1]), read[2]) if read else None
+
+
+def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) -> bool:
+    if one is None or other is None:
         return False
-    mine, theirs = float(first[1]), float(second[1])
-    if first[2] == second[2]:
-        return mine == theirs or (first[2] == "B" and abs(mine - theirs) <= _ROUNDED * max(mine, theirs))
-    measured, plain = (mine, theirs) if first[2] else (theirs, mine)
-    return any(
-        plain * factor == measured or plain == measured * factor for factor in _LIKE_UNIT.get(first[2] or second[2], (1.0,))
-    )
+    (mine, unit), (theirs, others_unit) = one, other
+    if unit == others_unit:
+        return mine == theirs or (unit == "B" and _are_near(mine, theirs))
+    if unit and others_unit:
+        return False
+    measured, plain = (mine, theirs) if unit else (theirs, mine)
+    return any(isclose(plain, measured * factor, rel_tol=1e-6) for factor in _LIKE_UNIT.get(unit or others_unit, (1.0,)))
+
+
+def _are_near(mine: float, theirs: float) -> bool:
+    more, less = max(mine, theirs), min(mine, theirs)
+    return less > 0 and any(isclose(more / less, factor, rel_tol=1e-4) for factor in _BINARY)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,12 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 
 from alma.learning.action_matching import does_by_code, read_action, read_pattern
 from alma.learning.calls import is_generic
-from alma.learning.commands import has_flag
+from alma.learning.commands import has_flag, options_in
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
@@ -120,8 +121,18 @@ def _is_same_run(one: str, other: str) -> bool | None:
     for words, others in ((mine.words, theirs.words), (theirs.words, mine.words)):
         if any(is_flag(word) and not has_flag(others, word) for word in words):
             return False
-    plain = [[word for word in command.words if not is_flag(word)] for command in (mine, theirs)]
-    return True if plain[0] == plain[1] else None
+    if options_in(mine.words) != options_in(theirs.words):
+        return False
+    plain, moved = ([word for word in command.words if not is_flag(word)] for command in (mine, theirs))
+    if plain == moved:
+        return True
+    return False if _is_moved(mine.words, theirs.words) else None
+
+
+def _is_moved(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`."""
+    is_option = [[word if is_flag(word) else "" for word in each] for each in (words, others)]
+    return words != others and sorted(words) == sorted(others) and is_option[0] == is_option[1]
 
 
 @lru_cache(maxsize=1_024)

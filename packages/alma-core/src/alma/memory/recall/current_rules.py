@@ -28,10 +28,13 @@ def as_they_stand(room: Room, memories: Mapping[int, AnyMemory]) -> dict[int, An
 
 
 def rules_now(room: Room, memories: Mapping[int, AnyMemory]) -> RelevantRules:
-    """Returns what the evidence of the learned rules among some memories says of them now. Those that it bears out no more are hidden, too."""
+    """Returns what the evidence of the learned rules among some memories says of them now. Those that it bears out no more are hidden, too.
+
+    Without the scale of the embedder near tasks do not count, on which a rule may rest: hidden are then those whose own task speaks against them.
+    """
     learned = [row for row, memory in memories.items() if memory.kind in RULES and memory.metadata.get("learned")]
     behind = room.project.learned.behind(learned)
-    found = RelevantRules()
+    found, counts_near_tasks = RelevantRules(), room.scale is not None
     for owner in dict.fromkeys(stored.evidence.owner for stored in behind.values()):
         rules = {row: stored for row, stored in behind.items() if stored.evidence.owner == owner}
         with room.book(_counted(room, owner)) as book:
@@ -39,11 +42,17 @@ def rules_now(room: Room, memories: Mapping[int, AnyMemory]) -> RelevantRules:
                 side = book.side(is_of_steps=stored.evidence.is_of_steps)
                 for shown in _shown(room, side, stored, memories[row]):
                     found.shown[row] = shown
-                    if memories[row].kind == MemoryType.ANTI_PATTERN:
+                    is_failing = memories[row].kind == MemoryType.ANTI_PATTERN
+                    if is_failing:
                         found.failing.add(row)
-                    if shown.level is None:
+                    if shown.level is None and (counts_near_tasks or _is_refuted(shown.row, is_failing=is_failing)):
                         found.hidden[row] = OTHERWISE
     return found
+
+
+def _is_refuted(row: Row, *, is_failing: bool) -> bool:
+    successes, trials = row.lifetime.successes, row.lifetime.trials
+    return 2 * (successes if is_failing else trials - successes) >= trials
 
 
 def _counted(room: Room, owner: str) -> Owners:
