@@ -123,5 +123,5 @@ def by_cosine(rows: Vectors, curve: Curve) -> Callable[[Indices, Indices], Float
 
 
 def by_type(codes: Indices) -> Callable[[Indices, Indices], Floats]:
-    """The weights of tasks by their types: 1 for the same."""
-    return lambda asked, past: (codes[asked][:, None] == codes[past]).astype(np.float64)
+    """The weights of tasks by their types: 1 for the same, 0 for a task without one."""
+    return lambda asked, past: ((codes[asked][:, None] == codes[past]) & (codes[past] != UNTYPED)).astype(np.float64)

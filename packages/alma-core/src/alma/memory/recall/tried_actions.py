@@ -17,6 +17,9 @@ from alma.types.evidence import text_key
 _BETWEEN = re.compile(r"&&|\|\||[;|\n]")
 """What stands between the commands or statements of an action."""
 
+LEAST_SUCCESSES = 2
+"""From this number of successes on a call is known to work with what it is given beside."""
+
 
 class TriedAction(NamedTuple):
     """What became of it on like tasks.
@@ -79,10 +82,10 @@ def _is_done_by(pattern: str, way: str) -> bool:
 
 
 def _working(side: Side, words: Sequence[str]) -> Iterator[str]:
-    """The strategies that mostly worked, on all tasks, and have one of these words in them."""
+    """The strategies that mostly worked, on all tasks and more than once, and have one of these words in them."""
     strategies = side.places.rows[:, 1]
     successes, trials = (np.bincount(strategies, side.counts.rows[:, column], len(side.strategy_texts)) for column in (0, 1))
-    for number in np.flatnonzero(2 * successes > trials).tolist():
+    for number in np.flatnonzero((2 * successes > trials) & (successes >= LEAST_SUCCESSES)).tolist():
         text = side.strategy_texts[number]
         if any(word in text.lower() for word in words):
             yield text
