@@ -238,5 +238,7 @@ def test_a_bad_task_is_an_error(alma: ALMA, given: dict[str, Any]) -> None:
 def test_a_command_that_worked_silences_no_warning_of_another_one_beside_it(alma: ALMA, action: str, is_warned_of: bool) -> None:
     for branch in ("main", "stable", "release"):
         alma.learn("dev", f"Push {branch}", "failure", "git push --force", task_type="git", error_message="lost commits")
-    alma.learn("dev", "Publish the sandbox", "success", "git push --force origin sandbox", task_type="trial")
+    for task in ("Publish the sandbox", "Publish the sandbox anew"):
+        assert alma.check("dev", action, task="Push it", task_type="git").warnings, "not after a single success"
+        alma.learn("dev", task, "success", "git push --force origin sandbox", task_type="trial")
     assert bool(alma.check("dev", action, task="Push it", task_type="git").warnings) is is_warned_of
