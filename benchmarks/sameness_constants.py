@@ -5,8 +5,8 @@ differ. It is fitted on the lists to tune on (`benchmarks.strategy_lists`), on t
 pairs to tune on (`data/strategy_pairs.jsonl`), each pair by itself. Pairs that words alone decide do not count. Each way of asking weighs the same
 but for those in `WEIGHT`: whole lists and one wording of each are what agents have most.
 
-The weights in use are those of a fit without the lists with commands, and −3 for other code instead of the −2.2 that a fit gives it: fitted on all
-lists, they do worse on the short ones for judging and no better on those with commands (docs/decisions/learning.md).
+The weights in use are those of a fit without the lists with commands, with 2 for the same and −3 for other code instead of the 2.8 and −2.2 that a
+fit gives them: fitted on all lists, they do worse on the short ones for judging and no better on those with commands (docs/decisions/learning.md).
 """
 
 from collections.abc import Iterator

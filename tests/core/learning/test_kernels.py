@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alma.learning.experience import Experience, Question
-from alma.learning.kernels import MEASURED, Calibration
+from alma.learning.kernels import MEASURED, UNTYPED, Calibration, by_type
 from alma.learning.names import names_in
 from alma.learning.pooling import Nearness
 from alma.learning.task_kernels import TaskKernels
@@ -204,7 +204,13 @@ def test_the_means_of_types_follow_vectors_that_come_later() -> None:
     late = TaskKernels(CALIBRATION, DIMENSION)
     for task, task_type in zip(tasks, types, strict=True):
         late.add(task, task_type, np.zeros(DIMENSION, np.float32))
+    asked = question("deploy mail")
+    near(late, asked)
     for number, task in enumerate(tasks):
         late.complete(number, task, vector_of(task))
-    asked = question("deploy mail")
     assert near(late, asked).weights == pytest.approx(near(kernels_of(tasks, types), asked).weights)
+
+
+def test_tasks_without_a_type_are_not_of_one_type() -> None:
+    codes, places = np.array([0, 0, UNTYPED, UNTYPED]), np.arange(4)
+    assert by_type(codes)(places, places).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0] * 4, [0] * 4]

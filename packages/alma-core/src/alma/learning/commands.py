@@ -175,8 +175,8 @@ def _of_command(named: NamedCommand, command: Command) -> Likeness:
     is_other = (
         _differ(named.version, command.version)
         or (named.wrapper and named.wrapper not in command.wrappers)
-        or any(has_flag(words, flag) for flag in named.excluded)
-        or not all(has_flag(words, flag) for flag in named.flags)
+        or any(_has_flag(words, flag) for flag in named.excluded)
+        or not all(_has_flag(words, flag) for flag in named.flags)
         or not all(any(_is_place(word, place) for word in words) for place in named.places)
         or not _begins_with(words, named.words)
         or _rehearses(words) > _rehearses(named.flags)
@@ -227,7 +227,7 @@ def _is_place(word: str, place: str) -> bool:
 def options_in(words: Sequence[str]) -> frozenset[str]:
     """The options of a command, each of a bundle apart, and long ones by their letter where that is known: `-af` and `--all --force` are the same.
 
-    Unlike `has_flag`, this takes no long option for a short one because both begin with one letter: `git commit -a` is not `git commit --amend`.
+    This takes no long option for a short one because both begin with one letter: `git commit -a` is not `git commit --amend`.
     """
     found: set[str] = set()
     for word in filter(is_flag, words):
@@ -235,7 +235,7 @@ def options_in(words: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def has_flag(words: Sequence[str], flag: str) -> bool:
+def _has_flag(words: Sequence[str], flag: str) -> bool:
     """Returns True if a flag is given as it is named, in a bundle (`-rf`), or long for short and the other way round (`-f`, `--force`)."""
     name, _, value = flag.partition("=")
     for word, following in zip(words, (*words[1:], ""), strict=False):

@@ -71,8 +71,8 @@ class TypeMeans:
 
 
 def of_types(means: TypeMeans, vector: Vectors, codes: Indices, plain: Vectors, near: Curve) -> Floats:
-    """How probable it is that a question is of each type. `codes` and `plain` are the types and the cosines of
-    tasks; of a type none of whose tasks is near, it is not."""
+    """How probable it is that a question is of each type. `codes` and `plain` are the types and the cosines of tasks; a type of which no task is near
+    is not probable."""
     nearest = np.full(len(means), -1.0)
     is_typed = codes != UNTYPED
     np.maximum.at(nearest, codes[is_typed], plain[is_typed])

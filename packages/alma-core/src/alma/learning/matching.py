@@ -55,7 +55,7 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
 
 
 def contradiction(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
-    """Why two texts cannot tell the same strategy, in a few words; `None` if nothing speaks against it. What they deny is not compared here.
+    """Why two texts cannot be about the same strategy, in a few words; `None` if nothing speaks against it. What they deny is not compared here.
 
     Texts that are not alike, which share few words, oppose and exchange things of their own: half of the opposites in paraphrases are chance. There
     opposites count only beside one word.

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from alma.learning.action_matching import does_by_code, read_action, read_pattern
 from alma.learning.calls import is_generic
-from alma.learning.commands import has_flag, options_in
+from alma.learning.commands import options_in
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
@@ -58,7 +58,7 @@ _ANY_VARIABLE = re.compile(r"[a-z]{1,2}|client|conn|connection|cursor|data|drive
 def by_words(one: str, other: str, cosine: float) -> float:
     """What the words of two strategies add to the log-odds that they are one way: ∞ if they are the same, −∞ if they contradict each other.
 
-    Names of tools and code are one in the same words alone.
+    Calls, and names of tools, are one with the same values in the same order alone, but for values of one task: the number of an order, a file.
     """
     if _is_code(one) or _is_code(other):
         return float("inf") if _spelt_code(one) == _spelt_code(other) else -float("inf")
@@ -118,9 +118,6 @@ def _is_same_run(one: str, other: str) -> bool | None:
     mine, theirs = _command(one), _command(other)
     if mine is None or theirs is None or mine.program != theirs.program:
         return None
-    for words, others in ((mine.words, theirs.words), (theirs.words, mine.words)):
-        if any(is_flag(word) and not has_flag(others, word) for word in words):
-            return False
     if options_in(mine.words) != options_in(theirs.words):
         return False
     plain, moved = ([word for word in command.words if not is_flag(word)] for command in (mine, theirs))

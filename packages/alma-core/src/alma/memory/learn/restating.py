@@ -1,4 +1,4 @@
-"""Judges rules of agents again where no outcome was added: after a merge, and after a purge that took rules along."""
+"""Judges rules of agents again where no outcome was added: after a merge, and after a purge."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

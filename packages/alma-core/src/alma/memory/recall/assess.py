@@ -29,7 +29,7 @@ _ADVICE = {
     Judgement.WORKS: "use it",
     Judgement.SEEMS_TO_WORK: "use it, and watch",
     Judgement.UNDECIDED: "tried, but what came of it is too little or too mixed to say",
-    Judgement.SEEMS_TO_FAIL: "it mostly failed; look for another way",
+    Judgement.SEEMS_TO_FAIL: "look for another way",
     Judgement.FAILS: "avoid it",
     Judgement.UNKNOWN: "unknown: no verdict on anything like it",
 }

@@ -76,7 +76,8 @@ def _with_what_was_tried(
     """The patterns that match, and those learned from the action in other words; of an action that works, none that was learned on another way."""
     asked = asking(room, reader=reader, task=task, task_type=task_type, user_id=user)
     tried = tried_action(room, asked, action, room.project.learned.behind(list(matching)))
-    partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
+    scope = readable(room, agent=reader, user_id=user)
+    partitions = scope.of_kinds(ANTI_PATTERNS)
     places = room.project.find(list(tried.rules)).values() if tried.rules else ()
     rows = [
         one.memory for one in places if one.partition.row in partitions and not one.is_archived and one.memory not in matching
@@ -84,9 +85,8 @@ def _with_what_was_tried(
     found = room.project.memories(rows) if rows else {}
     cosines = _cosines(room, matched_text(action), list(partitions), rows) if rows else {}
     more = {row: (memory, cosines.get(row, 0.0)) for row, memory in found.items() if isinstance(memory, AntiPattern)}
-    owners = readable(room, agent=reader, user_id=user).learners
     learned = {row: _named(one) for row, (one, _) in matching.items() if one.metadata.get("learned")}
-    others = tried.others | refined(room, owners, action, learned)
+    others = tried.others | refined(room, scope.learners, action, learned)
     return {**{row: one for row, one in matching.items() if row not in others}, **more}
 
 
