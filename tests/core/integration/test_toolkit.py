@@ -1,7 +1,7 @@
 """Tools for agents: each reads and changes only what its agent and its user may."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,9 @@ from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
-    return ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store"))
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as alma:
+        yield alma
 
 
 def tools(alma: ALMA, agent: str = "dev", user: str | None = "ann", **given: object) -> dict[str, Callable[..., str]]:

@@ -1,5 +1,6 @@
 """Facts and preferences of a slice that contradict each other."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,9 +21,12 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def alma(tmp_path: Path, clock: FixedClock, stored_in: StoredIn) -> ALMA:
+def alma(tmp_path: Path, clock: FixedClock, stored_in: StoredIn) -> Iterator[ALMA]:
     rules = {"lead": {"share_with": ["dev"]}}
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", clock=clock, agents=rules, **stored_in(tmp_path))
+    with ALMA.open(
+        tmp_path, project_id="shop", embedding_provider="hash", clock=clock, agents=rules, **stored_in(tmp_path)
+    ) as alma:
+        yield alma
 
 
 def fact(alma: ALMA, clock: FixedClock, seconds: int, **fields: str) -> DomainKnowledge:

@@ -1,5 +1,6 @@
 """Conversations: stored whole, searched by sentences, shown by what of them is near."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -24,8 +25,9 @@ MESSAGES = [
 
 
 @pytest.fixture
-def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
-    return ALMA.open(tmp_path / "memory", project_id="garden", embedding_provider="hash", **stored_in(tmp_path / "memory"))
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "memory", project_id="garden", embedding_provider="hash", **stored_in(tmp_path / "memory")) as alma:
+        yield alma
 
 
 def test_a_conversation_is_kept_whole(alma: ALMA) -> None:

@@ -1,6 +1,7 @@
 """What people who come from alma-memory write, as they write it. `docs/guides/migrating.md` maps what is not here."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path))
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
+        yield alma
 
 
 def test_quickstart_opens_a_project(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Where a memory comes from."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path))
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
+        yield alma
 
 
 def test_a_fact_says_its_source_session_and_document(alma: ALMA) -> None:

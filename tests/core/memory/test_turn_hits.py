@@ -1,5 +1,6 @@
 """A slice says which turns of its conversations are near to the question, and a prompt shows those that are worth their tokens."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,10 +23,11 @@ GARDEN = [
 
 
 @pytest.fixture
-def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
-    return ALMA.open(
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(
         tmp_path / "memory", project_id="garden", embedding_provider="hash", clock=lambda: AT, **stored_in(tmp_path / "memory")
-    )
+    ) as alma:
+        yield alma
 
 
 def test_turns_are_ranked_over_all_conversations(alma: ALMA) -> None:
