@@ -51,6 +51,17 @@ def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None
     assert alma.check("oncall", "kubectl rollout restart deployment/billing-worker", task=task).warnings
 
 
+def test_outcomes_part_two_ways_that_sound_alike(alma: ALMA) -> None:
+    """That both join the same tables says much; that one of them always doubled the totals says more."""
+    for period in ("month", "week", "country", "customer"):
+        alma.learn("analyst", f"Revenue per {period}", "failure", "join orders and refunds", error_message="totals doubled")
+        alma.learn("analyst", f"Net revenue per {period}", "success", "aggregate refunds first, then join orders")
+    assert counts(alma, "Net revenue per region", "analyst") == {
+        "aggregate refunds first, then join orders": (4, 4),
+        "join orders and refunds": (0, 4),
+    }
+
+
 def test_calls_with_other_values_have_counts_of_their_own_whatever_else_was_tried(alma: ALMA) -> None:
     card, credit = 'issue_refund(amount, method="card", order_id)', 'issue_refund(amount, method="store_credit", order_id)'
     for order in ("ORD-10022", "ORD-10031", "ORD-10044"):

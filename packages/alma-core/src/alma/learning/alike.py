@@ -2,13 +2,16 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.learning.experience import Floats, Vectors
 from alma.learning.sameness import BY_VECTORS, NOT_SAME, by_words
 from alma.learning.scale import OWN, Scale
-from alma.learning.ways import log_odds, subjects, ways
+from alma.learning.ways import Ways, log_odds, subjects
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
@@ -16,11 +19,27 @@ MOST_KNOWN = 512
 alone."""
 
 MOST_LAST = 16
-"""The number of answers that are remembered: 2 MB at most."""
+"""The number of lists of strategies of which it is remembered how they are linked: 6 MB at most."""
 
 PROBABLE, MOST_OF_TWO = 0.3, 0.5
 """Two strategies that are one way with the first probability, but are not called so, have the second: they lend each other trials where a rate is
 expected, and are counted apart."""
+
+LEAST_ODDS = log(PROBABLE / (1 - PROBABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What words and vectors say of k strategies: which pairs are the same in their words (k × k), and how they are linked to ways."""
+
+    is_same: NDArray[np.bool_]
+    ways: Ways
+
+    def weights(self, successes: Floats, trials: Floats) -> Floats:
+        """The probabilities that two are one way, beside what came of each of them (k): k × k, symmetric, 1 on the diagonal."""
+        is_one, odds = self.ways.parted(successes, trials)
+        probable = np.where(odds >= LEAST_ODDS, MOST_OF_TWO, 0.0)
+        return np.where(self.is_same, 1.0, np.where(is_one, BY_VECTORS, probable))
 
 
 class AlikeStrategies:
@@ -30,29 +49,26 @@ class AlikeStrategies:
         """`scale` is that of the vectors; `None` if their cosines are not used."""
         self._scale = scale
         self._known = np.full((0, 0), np.nan)
-        self._last: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
+        self._last: OrderedDict[tuple[int, ...], Likeness] = OrderedDict()
         """What was answered lately: most questions are about the same strategies."""
 
-    def weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
-        """The probabilities for k strategies, by their numbers, texts and unit vectors: k × k, symmetric, 1 on the diagonal.
+    def likeness(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Likeness:
+        """How k strategies are alike, by their numbers, texts and unit vectors.
 
-        They depend on all k: how near two are says most beside how near the others are that an agent tries for the same tasks.
+        It depends on all k: how near two are says most beside how near the others are that an agent tries for the same tasks.
         """
-        if len(texts) <= 1:
-            return np.ones((len(texts), len(texts)))
         key = tuple(numbers)
         if key in self._last:
             self._last.move_to_end(key)
             return self._last[key]
-        found = self._weights(numbers, texts, vectors)
-        if min(key) >= 0:
-            found.setflags(write=False)
+        found = self._likeness(numbers, texts, vectors)
+        if min(key, default=-1) >= 0:
             self._last[key] = found
             if len(self._last) > MOST_LAST:
                 self._last.popitem(last=False)
         return found
 
-    def _weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
+    def _likeness(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Likeness:
         self._grow(max(numbers, default=-1) + 1)
         size = len(self._known)
         places = np.array([number if 0 <= number < size else -1 for number in numbers], np.intp)
@@ -64,23 +80,18 @@ class AlikeStrategies:
         if np.isnan(words).any():
             self._fill(words, numbers, texts, cosines)
             self._known[np.ix_(places[kept], places[kept])] = words[np.ix_(kept, kept)]
-        same = np.where(words == np.inf, 1.0, 0.0)
-        return self._in_other_words(same, cosines, words) if self._scale else same
+        return Likeness(words == np.inf, Ways.of(self._odds(cosines, words)))
 
-    def _in_other_words(self, same: Floats, cosines: Floats, words: Floats) -> Floats:
-        """The probabilities with those of strategies of one subject; what is one way has at least `BY_VECTORS`."""
-        subject = subjects(cosines)
+    def _odds(self, cosines: Floats, words: Floats) -> Floats:
+        """The log-odds that two strategies are one way; −∞ between subjects, and without a scale."""
+        odds = np.full(cosines.shape, -np.inf)
+        subject = subjects(cosines) if self._scale else np.arange(len(cosines))
         for number in np.unique(subject):
             members = np.flatnonzero(subject == number)
             if len(members) > 1:
                 here = np.ix_(members, members)
-                odds = log_odds(cosines[here], words[here])
-                group = ways(odds)
-                probable = np.where(words[here] == -np.inf, 0.0, 1 / (1 + np.exp(-odds)))
-                is_one = group[:, None] == group
-                found = np.where(is_one, BY_VECTORS, np.where(probable >= PROBABLE, MOST_OF_TWO, 0.0))
-                same[here] = np.maximum(same[here], found)
-        return same
+                odds[here] = log_odds(cosines[here], words[here])
+        return odds
 
     def _fill(self, words: Floats, numbers: Sequence[int], texts: Sequence[str], cosines: Floats) -> None:
         """Puts in what words say of the pairs of which it is not known."""
@@ -110,6 +121,7 @@ class AlikeStrategies:
 def same_weights(texts: Sequence[str], vectors: Vectors, *, scale: Scale | None = OWN) -> Floats:
     """The probability that two of k strategies are one way (k × k, symmetric, 1 on the diagonal), from their texts and unit vectors.
 
-    1 where words say so, `BY_VECTORS` within a group of `ways`, 0 where words clearly speak against it. Without a scale, 1 for equal words, else 0.
+    1 where words say so, `BY_VECTORS` within a group of `Ways`, 0 where words clearly speak against it. Without a scale, 1 for equal words, else 0.
     """
-    return AlikeStrategies(scale).weights(range(len(texts)), texts, vectors)
+    untried = np.zeros(len(texts))
+    return AlikeStrategies(scale).likeness(range(len(texts)), texts, vectors).weights(untried, untried)

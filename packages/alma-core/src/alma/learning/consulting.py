@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.distinct import distinct
+from alma.learning.clusters import ALIKE, design_weights
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
 from alma.learning.pooling import (
@@ -148,10 +149,10 @@ def consulted(
     """
     near = _nearness(side, question, newest, home)
     found = _Cells.near(side, near, [*wanted, *(text_key(text) for text, _ in also)])
-    ways = _Ways.of(side, found.tried, also)
     task, _, agent = side.places.rows.T
     task_weights = near.weights[task[found.cells]]
     weight = _weights(side, agent, found.cells, reader)
+    ways = _Ways.of(side, found, task_weights * weight, also)
     if reader is not None:
         weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
         counts = weight > 0  # what counts nothing is not among the plain counts either
@@ -211,21 +212,30 @@ class _Ways:
     same: Floats
 
     @classmethod
-    def of(cls, side: Side, tried: Indices, also: Sequence[tuple[str, Vectors]]) -> "_Ways":
-        """Those that were tried, and those that are asked about as well."""
-        numbers = tried.tolist()
+    def of(cls, side: Side, found: _Cells, weights: Floats, also: Sequence[tuple[str, Vectors]]) -> "_Ways":
+        """Those that were tried, beside what came of them in cells of these weights, and those that are asked about as well."""
+        numbers = found.tried.tolist()
         texts = [side.strategy_texts[number] for number in numbers]
-        vectors = side.strategy_vectors.rows[tried]
-        for text, vector in also:
-            if text not in texts:
-                numbers.append(-1)
-                texts.append(text)
-                vectors = np.concatenate([vectors, vector[None]])
-        same = side.alike.weights(numbers, texts, vectors)
-        if len(numbers) > len(tried):  # what is only asked about changes nothing among those that were tried
-            count, same = len(tried), same.copy()
-            same[:count, :count] = side.alike.weights(numbers[:count], texts[:count], vectors[:count])
+        vectors = side.strategy_vectors.rows[found.tried]
+        came_of = _came_of(side, found, weights, len(numbers))
+        same = side.alike.likeness(numbers, texts, vectors).weights(*came_of)
+        new = {text: vector for text, vector in also if text not in texts}
+        if new:  # what is only asked about changes nothing among those that were tried
+            count = len(numbers)
+            numbers += [-1] * len(new)
+            texts += new
+            vectors = np.concatenate([vectors, [*new.values()]])
+            whole = side.alike.likeness(numbers, texts, vectors).weights(*np.pad(came_of, ((0, 0), (0, len(new)))))
+            whole[:count, :count] = same
+            same = whole
         return cls(numbers, texts, same)
+
+
+def _came_of(side: Side, found: _Cells, weights: Floats, count: int) -> Floats:
+    """Successes and trials of each row (2 × rows) in cells of these weights. The runs of a task are a cluster, of less weight than as many tasks."""
+    successes, trials = side.counts.rows[found.cells, :2].T
+    evidence = weights * design_weights(trials, ALIKE)
+    return np.stack([np.bincount(found.rows, evidence * counts, count) for counts in (successes, trials)])
 
 
 def _advice(side: Side, near: Nearness, found: _Cells, weight: Floats, ways: _Ways, reader: str | None) -> Advice:

@@ -1,6 +1,12 @@
 """Groups of strategies that are one way in other words."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import lgamma, log
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.learning.experience import Floats, Indices
 
@@ -17,6 +23,13 @@ WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
 
 HIGH = 0.6
 """What a cosine exceeds this by has a weight of its own."""
+
+AS_LIKELY = log(2)
+"""What outcomes have to say before they speak for two ways: as often as not, two ways work as well as each other."""
+
+SUREST = 2.0
+"""The most by which a merge is taken to exceed what it takes. Where words and vectors say more, it is wrong as often: 1 in 20, on lists that were not
+tuned on."""
 
 SAME_WORDS = 5.0
 """Log-odds of pairs that are the same in their words, at least."""
@@ -47,31 +60,102 @@ def log_odds(cosines: Floats, words: Floats) -> Floats:
     return np.where(words == -np.inf, -np.inf, odds)
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How k strategies are linked to ways: by their words and vectors alone, so that outcomes may judge each of the m merges.
+
+    `odds` (k × k) are their log-odds, −∞ between subjects. `merge` (k × k) is the number of the merge that joins two, −1 for none.
+    `first` and `second` (m × k) are 1 for the members of the two groups of a merge, `within` (m × m) is 1 for the merges that a merge rests on, and
+    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes.
+    """
+
+    odds: Floats
+    merge: Indices
+    first: Floats
+    second: Floats
+    within: Floats
+    surplus: Floats
+
+    @classmethod
+    def of(cls, odds: Floats) -> Self:
+        """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays."""
+        members, merge = np.eye(len(odds)), np.full(odds.shape, -1)
+        last: dict[int, list[int]] = {}
+        first, second, within, surplus = [], [], [], []
+        for number, (one, other, more) in enumerate(_merges(odds, ONE_WAY, OF_ONE_PAIR)):
+            first.append(members[one].copy())
+            second.append(members[other])
+            mine, theirs = np.flatnonzero(first[-1]), np.flatnonzero(second[-1])
+            merge[np.ix_(mine, theirs)] = merge[np.ix_(theirs, mine)] = number
+            members[one] += members[other]
+            last[one] = [*last.get(one, ()), *last.get(other, ()), number]
+            within.append(last[one])
+            surplus.append(more)
+        rests = np.zeros((len(surplus), len(surplus)))
+        for number, merges in enumerate(within):
+            rests[number, merges] = 1.0
+        shape = len(surplus), len(odds)
+        return cls(odds, merge, np.reshape(first, shape), np.reshape(second, shape), rests, np.array(surplus))
+
+    def parted(self, successes: Floats, trials: Floats) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether two strategies are one way beside what came of each (k), and the log-odds that they are (both k × k).
+
+        A merge stands if its log-odds exceed what it takes, at most by `SUREST`, by no less than the log of the Bayes factor of two rates of success
+        over one (`_two_rates`) less `AS_LIKELY`, and if those that it rests on stand (after Heller and Ghahramani 2005, "Bayesian hierarchical
+        clustering"). Outcomes do not choose the groups, so luck parts no more of them than that factor says.
+        """
+        if not len(self.surplus):
+            return np.eye(len(self.odds), dtype=bool), self.odds
+        counts = np.stack([successes, trials], axis=1)
+        speaks = np.maximum(_two_rates(self.first @ counts, self.second @ counts) - AS_LIKELY, 0.0)
+        stands = self.within @ (speaks > np.minimum(self.surplus, SUREST)) == 0
+        is_one = np.append(stands, False)[self.merge]
+        np.fill_diagonal(is_one, True)
+        return is_one, self.odds - np.append(speaks, 0.0)[self.merge]
+
+
+def _two_rates(one: Floats, other: Floats) -> Floats:
+    """The natural logarithm of the Bayes factor of two rates over one, from successes and trials of m pairs of groups (m × 2).
+
+    Rates are drawn from a uniform distribution (Kass and Raftery 1995, "Bayes factors"); half successes and weights are counted as they are.
+    """
+    return _evidence(one) + _evidence(other) - _evidence(one + other)
+
+
+def _evidence(counts: Floats) -> Floats:
+    """The logarithm of the probability of outcomes of one rate: that of the beta function of successes + 1 and failures + 1."""
+    successes, trials = counts.T
+    values = np.stack([successes + 1.0, trials - successes + 1.0, trials + 2.0])
+    won, lost, all_of_them = np.array([*map(lgamma, values.ravel().tolist())]).reshape(values.shape)
+    result: Floats = won + lost - all_of_them
+    return result
+
+
 def subjects(cosines: Floats) -> Indices:
     """The number of the subject of each of k strategies."""
-    return _linked(cosines, SUBJECT, 0.0)
+    group = np.arange(len(cosines))
+    for one, other, _ in _merges(cosines, SUBJECT, 0.0):
+        group[group == other] = one
+    return group
 
 
-def ways(odds: Floats) -> Indices:
-    """The number of the way of each of k strategies of one subject, from their `log_odds`. None holds two that contradict each other: −∞ stays."""
-    return _linked(odds, ONE_WAY, OF_ONE_PAIR)
-
-
-def _linked(likeness: Floats, least: float, of_one_pair: float) -> Indices:
+def _merges(likeness: Floats, least: float, of_one_pair: float) -> Iterator[tuple[int, int, float]]:
     """Average-linkage clustering (Sokal and Michener 1958) of k things by a symmetric k × k likeness. Deterministic.
 
+    Yields, in their order, the two groups of each merge, by the number of their first member, and by how much it exceeds `least`.
     Means are updated by the formula of Lance and Williams (1967). The best of each row is kept, so that few rows are searched again after a merge.
     """
     count = len(likeness)
-    means, sizes, group = likeness.astype(np.float64), np.ones(count), np.arange(count)
+    means, sizes = likeness.astype(np.float64), np.ones(count)
     scores = means - of_one_pair
     np.fill_diagonal(scores, -np.inf)
-    best = scores.max(axis=1)
+    best = scores.max(axis=1, initial=-np.inf)
     for _ in range(count - 1):
         one = int(np.argmax(best))
         if best[one] < least:
             break
         first, second = sorted((one, int(np.argmax(scores[one]))))
+        yield first, second, float(best[one]) - least
         is_stale = np.maximum(scores[first], scores[second]) >= best
         is_gone = scores[second] == -np.inf
         size = sizes[first] + sizes[second]
@@ -85,5 +169,3 @@ def _linked(likeness: Floats, least: float, of_one_pair: float) -> Indices:
         best = np.maximum(best, row)
         is_stale[first] = is_stale[second] = True
         best[is_stale] = scores[is_stale].max(axis=1)
-        group[group == second] = first
-    return group
