@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for curve in CURVES:
         calibration = replace(MEASURED, profile=curve)
         make = regrets.by_estimate(
-            partial(advice_with, calibration), embedder, lambda texts, vectors, _=None: same_weights(texts, vectors)
+            partial(advice_with, calibration, embedder.embed),
+            embedder,
+            lambda texts, vectors, _=None: same_weights(texts, vectors),
         )
         ratio, low, high = regrets.ratio(regrets.measured(made, {"": make}, 0)[""], reference, 0)
         nats = np.mean([_nats(each, embedder, calibration) for each in made])

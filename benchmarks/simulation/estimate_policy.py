@@ -136,15 +136,18 @@ def current_estimate(embedder: "Embedder") -> tuple[Callable[[], Advise], Samene
 
     calibration = calibrated(embedder.fingerprint, embedder.embed)
     scale = calibration.scale if calibration else None
-    return lambda: advice_with(calibration), lambda texts, vectors, _=None: same_weights(texts, vectors, scale=scale)
+    advise = partial(advice_with, calibration, embedder.embed)
+    return advise, lambda texts, vectors, _=None: same_weights(texts, vectors, scale=scale)
 
 
-def advice_with(calibration: "Calibration | None") -> Advise:
-    """The estimate as a ledger makes it, for one growing experience."""
-    from alma.learning.pooling import pooled, usual_rates
+def advice_with(calibration: "Calibration | None", embed: Embed) -> Advise:
+    """The estimate as a ledger makes it, for one growing experience. Which strategies are one is judged beside what came of them."""
+    from alma.learning.alike import AlikeStrategies
+    from alma.learning.pooling import LEAST_WEIGHT, outcomes_of, pooled, usual_rates
     from alma.learning.task_kernels import TaskKernels
 
     kernels: TaskKernels | None = None
+    alike = AlikeStrategies(calibration.scale if calibration else None)
 
     def advise(experience: "Experience", question: "Question") -> "Advice":
         nonlocal kernels
@@ -152,8 +155,12 @@ def advice_with(calibration: "Calibration | None") -> Advise:
         for place in range(len(kernels), len(experience.tasks)):
             kernels.add(experience.tasks[place], experience.task_types[place], experience.task_vectors[place])
         near = kernels.nearness(question, partial(of_first, experience))
-        cells = experience.successes, experience.trials, experience.weight, experience.cell_strategy
-        return pooled(experience, near, usual_rates(*cells, experience.same))
+        weights = np.where(near.weights >= LEAST_WEIGHT, near.weights, 0.0)[experience.cell_task] * experience.weight
+        texts, counts = list(experience.strategies), (experience.successes, experience.trials)
+        likeness = alike.likeness(range(len(texts)), texts, embed(texts))
+        same = likeness.weights(*outcomes_of(experience.cell_strategy, len(texts), *counts, weights))
+        usual = usual_rates(*counts, experience.weight, experience.cell_strategy, same)
+        return pooled(replace(experience, same=same), near, usual)
 
     return advise
 

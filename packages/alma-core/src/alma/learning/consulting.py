@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.distinct import distinct
-from alma.learning.clusters import ALIKE, design_weights
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
 from alma.learning.pooling import (
@@ -19,6 +18,7 @@ from alma.learning.pooling import (
     NearestTasks,
     Nearness,
     nearest_tasks,
+    outcomes_of,
     pooled,
     usual_rates,
 )
@@ -217,7 +217,7 @@ class _Ways:
         numbers = found.tried.tolist()
         texts = [side.strategy_texts[number] for number in numbers]
         vectors = side.strategy_vectors.rows[found.tried]
-        came_of = _came_of(side, found, weights, len(numbers))
+        came_of = outcomes_of(found.rows, len(numbers), *side.counts.rows[found.cells, :2].T, weights)
         same = side.alike.likeness(numbers, texts, vectors).weights(*came_of)
         new = {text: vector for text, vector in also if text not in texts}
         if new:  # what is only asked about changes nothing among those that were tried
@@ -229,13 +229,6 @@ class _Ways:
             whole[:count, :count] = same
             same = whole
         return cls(numbers, texts, same)
-
-
-def _came_of(side: Side, found: _Cells, weights: Floats, count: int) -> Floats:
-    """Successes and trials of each row (2 × rows) in cells of these weights. The runs of a task are a cluster, of less weight than as many tasks."""
-    successes, trials = side.counts.rows[found.cells, :2].T
-    evidence = weights * design_weights(trials, ALIKE)
-    return np.stack([np.bincount(found.rows, evidence * counts, count) for counts in (successes, trials)])
 
 
 def _advice(side: Side, near: Nearness, found: _Cells, weight: Floats, ways: _Ways, reader: str | None) -> Advice:

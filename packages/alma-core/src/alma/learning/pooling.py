@@ -165,6 +165,15 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     )
 
 
+def outcomes_of(strategies: Indices, count: int, successes: Floats, trials: Floats, weights: Floats) -> Floats:
+    """Successes and trials of each of `count` strategies (2 × k), from cells with these strategies, counts and weights.
+
+    The runs of a task are a cluster, and weigh less than as many tasks.
+    """
+    evidence = weights * design_weights(trials, ALIKE)
+    return np.stack([np.bincount(strategies, evidence * counts, count) for counts in (successes, trials)])
+
+
 def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:
     """The rates over all tasks, of cells with these counts, weights and rows (−1 for a strategy that is none of the k).
 
