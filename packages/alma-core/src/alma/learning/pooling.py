@@ -114,35 +114,18 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     A task of weight w is taken to be like the question's with probability w; otherwise the strategy did there as it usually does. The expected rate
     is the least-squares solution of that, so that tasks which are hardly like the question's lend it nothing.
     """
-    table = _table(experience, near.weights)
-    alike = alikeness(
-        experience.successes,
-        experience.trials,
-        near.weights[experience.cell_task],
-        experience.cell_strategy,
-        len(experience.strategies),
-    )
-    alone = merged = _Weighed.of(table, alike, near.is_own)
-    one_way = np.where(experience.same >= SAME_WAY, experience.same, 0.0)
-    if np.count_nonzero(one_way) > len(one_way):
-        merged = _Weighed.of(table.merged(one_way), alike, near.is_own)
-    successes, trials = merged.successes.sum(axis=1), merged.trials.sum(axis=1)
+    alone, merged = _weighed(experience, near)
+    table, successes, trials = merged.table, merged.successes.sum(axis=1), merged.trials.sum(axis=1)
     later = merged.trials.sum(axis=1, keepdims=True) - np.cumsum(merged.trials, axis=1)
     recent = merged.discounted(later)
     recent_successes, recent_trials = recent.successes.sum(axis=1), recent.trials.sum(axis=1)
     strata = near.types[table.tasks]
     versus = compared((merged.successes, merged.trials), (alone.successes, alone.trials), experience.same, strata=strata)
-    nearest = nearest_tasks(
-        experience.cell_strategy,
-        near.cosines[experience.cell_task],
-        successes=experience.successes,
-        trials=experience.trials,
-        same=experience.same,
-    )
-    lent, now = _lent(experience.same), alone.discounted(later)
-    change = _change(alone.by_stratum(lent, strata), now.by_stratum(lent, strata))
+    cosines, counts = near.cosines[experience.cell_task], {"successes": experience.successes, "trials": experience.trials}
+    nearest = nearest_tasks(experience.cell_strategy, cosines, **counts, same=experience.same)
+    expected, change = _expected_now(alone, alone.discounted(later), _lent(experience.same), strata, usual)
     return Advice(
-        expected=(1.0 - change) * _expected(alone, lent, usual) + change * _expected(now, lent, usual),
+        expected=expected,
         change=change,
         successes=successes,
         trials=trials,
@@ -150,7 +133,7 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         recent_successes=recent_successes,
         recent_trials=recent_trials,
         **_whole(experience, near),
-        effective_tasks=(table.weights * np.minimum(merged.table.trials, 1.0)).sum(axis=1),
+        effective_tasks=(table.weights * np.minimum(table.trials, 1.0)).sum(axis=1),
         lift=versus.lift,
         lift_error=versus.error,
         lift_lower=versus.lower,
@@ -163,6 +146,29 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         near_failures=nearest.failures,
         base=usual.base,
     )
+
+
+def _weighed(experience: Experience, near: Nearness) -> tuple[_Weighed, _Weighed]:
+    """What was tried on near tasks, by strategy, and summed over those that are one way."""
+    table = _table(experience, near.weights)
+    alike = alikeness(
+        experience.successes,
+        experience.trials,
+        near.weights[experience.cell_task],
+        experience.cell_strategy,
+        len(experience.strategies),
+    )
+    alone = _Weighed.of(table, alike, near.is_own)
+    one_way = np.where(experience.same >= SAME_WAY, experience.same, 0.0)
+    if np.count_nonzero(one_way) == len(one_way):
+        return alone, alone
+    return alone, _Weighed.of(table.merged(one_way), alike, near.is_own)
+
+
+def _expected_now(ever: _Weighed, now: _Weighed, lent: Floats, strata: Indices, usual: Usual) -> tuple[Floats, Floats]:
+    """The expected rate of each strategy, and how surely it has changed: so far it is that of now."""
+    change = _change(ever.by_stratum(lent, strata), now.by_stratum(lent, strata))
+    return (1.0 - change) * _expected(ever, lent, usual) + change * _expected(now, lent, usual), change
 
 
 def outcomes_of(strategies: Indices, count: int, successes: Floats, trials: Floats, weights: Floats) -> Floats:
