@@ -9,7 +9,7 @@ from alma.learning.alike import MOST_KNOWN, MOST_OF_TWO, AlikeStrategies, same_w
 from alma.learning.pooling import SAME_WAY
 from alma.learning.sameness import BY_VECTORS, by_words
 from alma.learning.scale import OWN
-from alma.learning.ways import Ways, log_odds
+from alma.learning.ways import SUBJECT, Ways, log_odds, subjects
 from facade import OpenStore
 
 
@@ -58,6 +58,27 @@ def test_wordings_of_one_strategy_alone_are_one_way() -> None:
     cosines = np.full((6, 6), 0.58)
     np.fill_diagonal(cosines, 1.0)
     assert one_way(cosines).all()
+
+
+def test_subjects_are_those_of_average_linkage() -> None:
+    chance = np.random.default_rng(7)
+    for count in (0, 1, 2, 3, 40, 90):
+        vectors = chance.normal(size=(count, 12)) + chance.normal(size=12)
+        cosines = vectors @ vectors.T / np.outer(*[np.linalg.norm(vectors, axis=1)] * 2)
+        groups = {number: [number] for number in range(count)}
+        while len(groups) > 1:
+            means = {
+                (one, other): cosines[np.ix_(groups[one], groups[other])].mean()
+                for one in groups
+                for other in groups
+                if one < other
+            }
+            (one, other), best = max(means.items(), key=lambda item: item[1])
+            if best < SUBJECT:
+                break
+            groups[one] += groups.pop(other)
+        expected = {member: number for number, members in groups.items() for member in members}
+        assert subjects(cosines).tolist() == [expected[number] for number in range(count)]
 
 
 def test_outcomes_part_what_words_and_vectors_hardly_join() -> None:

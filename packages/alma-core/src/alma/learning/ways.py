@@ -132,10 +132,30 @@ def _evidence(counts: Floats) -> Floats:
 
 
 def subjects(cosines: Floats) -> Indices:
-    """The number of the subject of each of k strategies."""
-    group = np.arange(len(cosines))
-    for one, other, _ in _merges(cosines, SUBJECT, 0.0):
-        group[group == other] = one
+    """The number of the subject of each of k strategies: groups of average linkage, down to `SUBJECT`.
+
+    All groups that are nearest to each other merge at once, which makes the same groups as one merge after the other (Bruynooghe 1978,
+    "Classification ascendante hiérarchique des grands ensembles de données").
+    """
+    group, names = np.arange(len(cosines)), np.arange(len(cosines))
+    sums, sizes = cosines.astype(np.float64), np.ones(len(cosines))
+    while len(names) > 1:
+        means = sums / np.outer(sizes, sizes)
+        np.fill_diagonal(means, -np.inf)
+        nearest, places = means.argmax(axis=1), np.arange(len(names))
+        is_first = (nearest[nearest] == places) & (places < nearest) & (means.max(axis=1) >= SUBJECT)
+        first, second = places[is_first], nearest[is_first]
+        if not len(first):
+            break
+        sums[first] += sums[second]
+        sums[:, first] += sums[:, second]
+        sizes[first] += sizes[second]
+        renamed = np.arange(len(group))
+        renamed[names[second]] = names[first]
+        group = renamed[group]
+        is_left = np.ones(len(names), bool)
+        is_left[second] = False
+        names, sums, sizes = names[is_left], sums[np.ix_(is_left, is_left)], sizes[is_left]
     return group
 
 

@@ -1,6 +1,7 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.learning.consulting import Consulted
+from alma.learning.experience import Advice
 from alma.learning.pooling import SAME_WAY
 from alma.learning.records import RecordMaker
 from alma.learning.standings import Standings
@@ -55,8 +57,9 @@ def strategies(
     asked = asking(room, reader=reader, task=text, task_type=kind, user_id=user)
     also = [(way, _vector(room, way)) for way in given]
     sides = (False, True) if include_steps and not given else (False,)
-    rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]
-    ordered = _ordered(rows, explore=bool(explore), draw=draw)[:most]
+    order = _Order(explore=bool(explore), draw=draw, most=most)
+    rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also, order)]
+    ordered = order.ordered(rows)
     hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
@@ -76,11 +79,13 @@ def _vector(room: Room, strategy: str) -> Vector:
     return room.store.texts.query(matched_text(strategy), room.project)
 
 
-def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]]) -> Iterator[StrategyRecord]:
+def _rows(
+    room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]], order: "_Order"
+) -> Iterator[StrategyRecord]:
     with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
         shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
         maker = RecordMaker(known, Standings(known, needed_by(room, asked.reader)), reader=asked.reader)
-        yield from [maker.record(row) for row in shown]
+        yield from [maker.record(row) for row in order.first_of(shown, known.advice)]
 
 
 def shown_rows(known: Consulted) -> Iterator[int]:
@@ -105,18 +110,34 @@ def _standing_for(row: int, members: NDArray[np.intp], expected: NDArray[np.floa
     return best if expected[best] >= expected[row] + CLEARLY_BETTER else row
 
 
-def _ordered(rows: Sequence[StrategyRecord], *, explore: bool, draw: Random | None) -> list[StrategyRecord]:
-    """Best first: by the expected rate, or by its upper bound to explore; ties at random, or by the hash of the strategy."""
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Best first, at most `most`: by the expected rate, or by its upper bound to explore; ties at random, or by the hash of the strategy."""
 
-    def value(row: StrategyRecord) -> float:
-        return round(row.interval.upper if explore else row.expected, 9)
+    explore: bool
+    draw: Random | None
+    most: int
 
-    def tie(row: StrategyRecord) -> object:
-        return draw.random() if draw else sha256(row.strategy.encode()).hexdigest()
+    def first_of(self, rows: Sequence[int], advice: Advice) -> list[int]:
+        """The rows that may be among the first ones: records are made of these alone."""
+        if len(rows) <= self.most:
+            return [*rows]
+        rates = advice.upper if self.explore else advice.expected
+        values = [_ranked(rates[row]) for row in rows]
+        least = sorted(values, reverse=True)[self.most - 1]
+        return [row for row, value in zip(rows, values, strict=True) if value >= least]
 
-    ordered = [row for _, _, row in sorted(((-value(row), tie(row), row) for row in rows), key=lambda item: item[:2])]
-    if not ordered:
-        return ordered
-    equal = sum(value(row) == value(ordered[0]) for row in ordered)
-    chance = 1 / equal if draw else 1.0
-    return [ordered[0].model_copy(update={"propensity": chance}), *ordered[1:]]
+    def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
+        """The first ones of rows, the best one with the probability with which it was chosen among its equals."""
+        values = [_ranked(row.interval.upper if self.explore else row.expected) for row in rows]
+        ties = [self.draw.random() if self.draw else sha256(row.strategy.encode()).hexdigest() for row in rows]
+        places = sorted(range(len(rows)), key=lambda place: (-values[place], ties[place]))[: self.most]
+        if not places:
+            return []
+        chance = 1 / values.count(max(values)) if self.draw else 1.0
+        return [rows[places[0]].model_copy(update={"propensity": chance}), *(rows[place] for place in places[1:])]
+
+
+def _ranked(value: float) -> float:
+    """A rate as it is compared: sums of floats in another order are equal."""
+    return round(float(value), 9)
