@@ -279,3 +279,33 @@ def test_what_is_asked_about_changes_nothing_among_what_was_tried(open_store: Op
 
     assert sure.trials <= 3
     assert alma.strategies("Deploy", "dev", task_type="deployment").rows == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("deploy unless it is Friday", "deploy on Friday"),
+        ("retry unless the error is a 404", "retry if the error is a 404"),
+        ("merge unless CI is red", "merge when CI is red"),
+        ("refund unless the order has shipped", "refund when the order has shipped"),
+        ("delete all logs except the newest", "delete the newest logs"),
+        ("run the migration except on production", "run the migration on production"),
+        ("restart all pods but the leader", "restart the leader pod"),
+        ("export every table apart from the audit log", "export every table of the audit log"),
+    ],
+)
+def test_what_is_excepted_is_not_what_is_done(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("deploy unless it is Friday", "deploy except on Fridays"),
+        ("restart all pods except the leader", "restart all pods but not the leader"),
+        ("delete all logs but the newest", "delete all logs apart from the newest"),
+        ("unless the order has shipped, refund", "refund unless the order has shipped"),
+    ],
+)
+def test_the_same_exception_in_other_words_is_the_same_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.9))[0, 1] == 1

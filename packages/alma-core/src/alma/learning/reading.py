@@ -19,6 +19,11 @@ ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
 """Stands between steps, such as the names of tools in the order in which they were called: `search -> open_page`."""
 
 _IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
+_EXCEPTION = re.compile(r"\b(?:(?:apart|aside) from|other than|with the exception of)\b")
+_ALL_BUT = re.compile(
+    r"\b((?:all|any(?:body|one|thing)?|every(?:body|one|thing|where)?)\b[^,;.]{0,40}?) but(?= (?:an?|the|those|my|our|your|its|\d+|one|first|last)\b)"
+)
+"""All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
@@ -89,6 +94,7 @@ def _are_near(mine: float, theirs: float) -> bool:
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
     plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
+    plain = _ALL_BUT.sub(r"\1 except", _EXCEPTION.sub("except", plain))
     for number, unit, word in _TOKEN.findall(plain):
         if number:
             yield number.replace(",", ""), ""

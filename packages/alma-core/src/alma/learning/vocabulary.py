@@ -4,7 +4,7 @@ NEGATORS = frozenset(
     """
     avoid avoided avoiding avoids ban banned bans cannot cant dont excluding except forbid forbade forbidden forbids
     instead neither never no non none nor not omit omits omitted omitting prohibit prohibited prohibits rather refrain refrained
-    refraining skip skipped skipping skips stop stopped stopping stops without wont zero
+    refraining skip skipped skipping skips stop stopped stopping stops unless without wont zero
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 """Words that deny what follows them. Those that end in n't do, too."""
