@@ -309,3 +309,42 @@ def test_what_is_excepted_is_not_what_is_done(one: str, other: str) -> None:
 )
 def test_the_same_exception_in_other_words_is_the_same_way(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.9))[0, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("migrate away from redis", "migrate to redis"),
+        ("move off kubernetes", "move to kubernetes"),
+        ("move the job out of cron", "move the job into cron"),
+        ("translate the mail from German", "translate the mail into German"),
+        ("export the orders from the CRM", "export the orders to the CRM"),
+        ("raise the limit by 10%", "raise the limit to 10%"),
+        ("scale up by 3 replicas", "scale up to 3 replicas"),
+        ("change the port from 80 to 8080", "change the port from 8080 to 80"),
+        ("escalate within 4 hours", "escalate after 4 hours"),
+        ("poll every 5 minutes", "poll after 5 minutes"),
+        ("restart the worker during the backup", "restart the worker after the backup"),
+        ("run the migrations before switching traffic", "run the migrations while switching traffic"),
+    ],
+)
+def test_another_relation_to_the_same_thing_is_another_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("migrate away from redis", "migrate off redis"),
+        ("move the job into cron", "move the job over to cron"),
+        ("migrate from mysql to postgres", "migrate to postgres from mysql"),
+        ("scale up to 3 replicas", "scale to three replicas"),
+        ("retry 3 times", "retry up to 3 times"),
+        ("wait for 30 seconds, then retry", "wait 30 seconds before retrying"),
+        ("deploy once the tests have passed", "deploy after the tests passed"),
+        ("copy the file to every region", "copy the file to the regions"),
+        ("raise the limit to 10%", "raised the limit to 10 percent"),
+    ],
+)
+def test_the_same_relation_in_other_words_is_the_same_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.95))[0, 1] == 1

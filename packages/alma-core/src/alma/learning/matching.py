@@ -8,6 +8,7 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 from collections.abc import Iterator, Sequence
 
 from alma.learning.reading import numbers_apart
+from alma.learning.relations import excluded, is_at_another_time
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
 from alma.learning.wording import Stems, Wording, is_telling, wording
 
@@ -48,6 +49,8 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
         _other_signs(mine, theirs)
         or _reversal(mine, theirs)
         or exchange(mine, theirs)
+        or other_relation(mine, theirs)
+        or ("at another time" if is_at_another_time(mine.relations, theirs.relations) else None)
         or _amounts(mine, theirs)
         or _other_of_a_kind(mine, theirs)
         or _replaced(mine, theirs)
@@ -65,7 +68,7 @@ def contradiction(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
     return (
         others
         or _opposed(a, b, is_alike=is_alike)
-        or (exchange(a, b) if is_alike else None)
+        or (exchange(a, b) or other_relation(a, b) if is_alike else None)
         or _other_numbers(a, b)
         or _other_of_a_kind(a, b)
     )
@@ -162,6 +165,12 @@ def exchange(a: Wording, b: Wording) -> str | None:
             if (now == governed and other in opposites(one)) or (other == one and {now, governed} <= shared):
                 return f"the other way round: {one} {governed}, {other} {now}"
     return _crossed(a, b)
+
+
+def other_relation(a: Wording, b: Wording) -> str | None:
+    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %"."""
+    found = excluded(a.relations, b.relations)
+    return f"in another relation: {found[1]} {found[0]} / {found[2]} {found[0]}" if found else None
 
 
 def _crossed(a: Wording, b: Wording) -> str | None:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from alma.learning.reading import ARROW, COMMA, words_and_numbers
+from alma.learning.reading import ARROW, COMMA, in_order
+from alma.learning.relations import Relations, relations
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
+_PERCENT = re.compile(r"(?<=\d)\s?%")
+"""A unit, not a sign: `10%` is 10 percent."""
 _PREFERRED_TO = frozenset(("over", "to"))
 _WITHOUT_CONTENT = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
@@ -55,6 +58,8 @@ class Wording:
     earlier: Stems
     later: Stems
     """What comes first and what comes second: in time, or from where to where. Both empty where nothing says so."""
+    relations: Relations
+    """Things and numbers, each with its relation to what is done, such as "from"."""
     governing: frozenset[tuple[str, str]]
     """Each telling stem whose opposite is in the text, too, with the telling stem after it."""
     sequence: tuple[str, ...]
@@ -69,14 +74,15 @@ class Wording:
 def wording(text: str) -> Wording:
     """Reads a text. The same for the same text, always."""
     plain = ARROW.sub(" then ", text)
-    words, numbers = words_and_numbers(plain)
+    items = in_order(plain)
+    words, numbers = ([item for item, is_number in items if is_number is wanted] for wanted in (False, True))
     everything = frozenset(map(stem, words))
     opposed = frozenset().union(*map(opposites, everything))
     telling = _telling(words)
     earlier, later = _order(words)
     return Wording(
         normal=spelt(text),
-        signs=signs(plain),
+        signs=signs(_PERCENT.sub(" ", plain)),
         all=everything,
         opposed=opposed,
         telling=telling,
@@ -87,6 +93,7 @@ def wording(text: str) -> Wording:
         versions=frozenset(_version(word) for word in words if word[-1].isdigit()),
         earlier=earlier,
         later=later,
+        relations=relations(items, _WITHOUT_CONTENT),
         governing=_governing(words, opposed),
         sequence=tuple(stem(word) for word in words if word not in _WITHOUT_CONTENT),
         spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
