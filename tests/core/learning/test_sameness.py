@@ -198,7 +198,14 @@ def test_a_contradiction_parts_what_vectors_join() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("blue-green deployment", "canary deployment"), ("book_reservation", "update_reservation"), ("UNION", "UNION ALL")],
+    [
+        ("blue-green deployment", "canary deployment"),
+        ("book_reservation", "update_reservation"),
+        ("UNION", "UNION ALL"),
+        ("kubectl get po -n web", "kubectl get svc -n web"),
+        ("npm i lodash", "npm ci lodash"),
+        ("npm i", "npm init"),
+    ],
 )
 def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.7))[0, 1] <= MOST_OF_TWO
@@ -237,6 +244,16 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("offer a full refund", "offer a partial refund"),
         ("reply in French", "answer in English"),
         ("call in the morning", "call in the afternoon"),
+        ("sed s/old/new/ conf", "sed s/new/old/ conf"),
+        ("git diff main..topic", "git diff topic..main"),
+        ("git push origin main:topic", "git push origin topic:main"),
+        ("docker run -p 80:8080 web", "docker run -p 8080:80 web"),
+        ("scp host:conf .", "scp conf host:."),
+        ("pytest -x", "python -m pytest"),
+        ("pip install flask", "python -m pip uninstall flask"),
+        ("docker-compose up -d", "docker compose down -d"),
+        ("curl -X POST -d @body.json api/orders", "curl -X PUT -d @body.json api/orders"),
+        ("grep -rn TODO src", "grep --recursive --files-with-matches TODO src"),
         ("edit cart.py: return None -> return 0", "edit cart.py: return None -> return 0; edit totals.py: sum() -> sum(x, 0)"),
     ],
 )
@@ -246,7 +263,20 @@ def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("git push -f", "git push --force"), ("docker system prune -af", "docker system prune --all --force")],
+    [
+        ("git push -f", "git push --force"),
+        ("docker system prune -af", "docker system prune --all --force"),
+        ("npm i lodash", "npm install lodash"),
+        ("npm install -D jest", "npm i --save-dev jest"),
+        ("pytest", "python -m pytest"),
+        ("pytest -x tests/unit", "python3 -m pytest tests/unit -x"),
+        ("pip install -r dev.txt", "python -m pip install --requirement dev.txt"),
+        ("docker-compose up -d", "docker compose up --detach"),
+        ("kubectl get po -n web", "kubectl get pods -n web"),
+        ("kubectl rollout restart deploy/api", "kubectl rollout restart deployment/api"),
+        ("grep -rn TODO src", "grep --recursive --line-number TODO src"),
+        ("sed 's/old/new/' conf", "sed s/old/new/ conf"),
+    ],
 )
 def test_a_command_with_the_same_options_is_the_same_way(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.4))[0, 1] == 1

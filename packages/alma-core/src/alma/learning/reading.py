@@ -27,7 +27,6 @@ _ALL_BUT = re.compile(
     r"\b((?:all|any(?:body|one|thing)?|every(?:body|one|thing|where)?)\b[^,;.]{0,40}?) but(?= (?:an?|the|those|my|our|your|its|\d+|one|first|last)\b)"
 )
 """All with an exception: "all pods but the leader", not "check all pods but restart one"."""
-_OUT_OF = re.compile(r"\b(?:out|outside) of\b")
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
@@ -103,7 +102,6 @@ def _are_near(mine: float, theirs: float) -> bool:
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
     plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
-    plain = _OUT_OF.sub("from", plain)
     plain = _ALL_BUT.sub(r"\1 except", _EXCEPTION.sub("except", plain))
     for number, unit, word in _TOKEN.findall(plain):
         if number:

@@ -11,6 +11,7 @@ _NAMES = {
     "within": "within", "inside": "within", "every": "every", "each": "every",
 }  # fmt: skip
 """Words with the relation that they put the next thing in."""
+_OUT_OF = ("out", "of")
 _ADDED = frozenset(("within", "every"))
 """Relations that do not replace one named just before: "from within the cluster", "to every region"."""
 _EXCLUDING = frozenset(
@@ -33,9 +34,12 @@ def relations(items: Iterable[Item], silent: frozenset[str]) -> Relations:
 
 
 def _found(items: Iterable[Item], silent: frozenset[str]) -> Iterator[tuple[str, str]]:
-    relation, is_named = "", False
+    relation, before, is_named = "", "", False
     for text, is_number in items:
-        if text in _NAMES:
+        is_out_of, before = (before, text) == _OUT_OF, text
+        if is_out_of:
+            relation, is_named = "from", False
+        elif text in _NAMES:
             relation = relation if relation and not is_named and _NAMES[text] in _ADDED else _NAMES[text]
             is_named = False
         elif not relation or text in _ENDING:

@@ -13,7 +13,7 @@ from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
 from alma.learning.shell import Command, commands_in, is_flag
-from alma.learning.stems import unmatched
+from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
 
@@ -37,6 +37,7 @@ _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
+_PART = re.compile(r"\w+")
 _JOINING = re.compile(r"[;&|()\n]")
 _QUOTED = re.compile(r"""(?P<before>(?:\b(?P<name>\w+)\s*=\s*)?)(["'])(?P<value>[^"']*)\3""")
 _NAMES_OF_ONE_TASK = re.compile(
@@ -67,8 +68,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
         return float("inf") if is_same_run else -float("inf")
     if _has_more_steps(one, other) or _has_more_steps(other, one):
         return -float("inf")
-    mine, theirs = wording(one), wording(other)
-    if same_strategy(mine, theirs, cosine):
+    if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
     if _contradict(saying(one), saying(other)):
         return -float("inf")
@@ -115,30 +115,60 @@ def _share_words(one: Wording, other: Wording) -> bool:
 def _is_same_run(one: str, other: str) -> bool | None:
     """Whether two commands give one program the same options: `git push -f`, `git push --force`, but not `git push`. `None` unless both are
     commands, and where they do and something else differs: a place, a name."""
-    mine, theirs = _command(one), _command(other)
-    if mine is None or theirs is None or mine.program != theirs.program:
+    mine, theirs = _of_one_program(one, other)
+    if mine is None or theirs is None:
         return None
-    if options_in(mine.words) != options_in(theirs.words):
+    if options_in(mine.program, mine.words) != options_in(theirs.program, theirs.words):
         return False
-    plain, moved = ([word for word in command.words if not is_flag(word)] for command in (mine, theirs))
-    if plain == moved:
+    if _plain(mine) == _plain(theirs):
         return True
     return False if _is_moved(mine.words, theirs.words) else None
 
 
+def _differ_in_words(one: str, other: str) -> bool:
+    """Returns True if two texts can be nothing but commands of one program with other words: `curl -X PUT` is not `curl -X POST`, though "put" says
+    little in a sentence."""
+    mine, theirs = _of_one_program(one, other)
+    if mine is None or theirs is None or not (commands_in(one).is_certain and commands_in(other).is_certain):
+        return False
+    return _stems(mine) != _stems(theirs)
+
+
+def _stems(command: Command) -> list[str]:
+    return sorted(map(stem, _plain(command)))
+
+
+def _plain(command: Command) -> list[str]:
+    """The words of a command that are no options."""
+    return [word for word in command.words if not is_flag(word)]
+
+
 def _is_moved(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`."""
+    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`; `sed s/a/b/`, `sed s/b/a/`."""
     is_option = [[word if is_flag(word) else "" for word in each] for each in (words, others)]
-    return words != others and sorted(words) == sorted(others) and is_option[0] == is_option[1]
+    parts, moved = ([part for word in each for part in _PART.findall(word)] for each in (words, others))
+    return parts != moved and sorted(parts) == sorted(moved) and is_option[0] == is_option[1]
+
+
+def _of_one_program(one: str, other: str) -> tuple[Command, Command] | tuple[None, None]:
+    """Two texts as commands of one program: as they stand, or in other spellings that have the same words; `None` if they are none."""
+    pairs = [(mine, theirs) for mine in _spellings(one) for theirs in _spellings(other) if mine.program == theirs.program]
+    same = (pair for pair in pairs if pair == (_spellings(one)[0], _spellings(other)[0]) or _stems(pair[0]) == _stems(pair[1]))
+    return next(same, (None, None))
 
 
 @lru_cache(maxsize=1_024)
-def _command(text: str) -> Command | None:
-    """The command that a text is, as it stands; `None` if it is anything else, or several."""
+def _spellings(text: str) -> tuple[Command, ...]:
+    """The command that a text is, as it stands, and as what is another spelling of it: `docker compose` for `docker-compose`, `pytest` for `python -m
+    pytest`. None if it is anything else, or several."""
     if _JOINING.search(text):
-        return None
+        return ()
     pipelines = commands_in(text).pipelines
-    return pipelines[0][0][0] if len(pipelines) == 1 and pipelines[0] and pipelines[0][0] else None
+    if len(pipelines) != 1 or not pipelines[0] or not pipelines[0][0]:
+        return ()
+    first, *others = pipelines[0][0]
+    is_module = first.program == "python" and first.words[:1] == ("-m",)
+    return first, *(one for one in others if is_module or first.program.startswith(f"{one.program}-"))
 
 
 def _has_more_steps(one: str, other: str) -> bool:
