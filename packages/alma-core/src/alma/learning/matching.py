@@ -50,7 +50,7 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
         or _reversal(mine, theirs)
         or exchange(mine, theirs)
         or other_relation(mine, theirs)
-        or ("at another time" if is_at_another_time(mine.relations, theirs.relations) else None)
+        or _other_time(mine, theirs)
         or _amounts(mine, theirs)
         or _other_of_a_kind(mine, theirs)
         or _replaced(mine, theirs)
@@ -68,6 +68,7 @@ def contradiction(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
     return (
         others
         or _opposed(a, b, is_alike=is_alike)
+        or (_other_time(a, b) if a.core == b.core else None)
         or (exchange(a, b) or other_relation(a, b) if is_alike else None)
         or _other_numbers(a, b)
         or _other_of_a_kind(a, b)
@@ -171,6 +172,10 @@ def other_relation(a: Wording, b: Wording) -> str | None:
     """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %"."""
     found = excluded(a.relations, b.relations)
     return f"in another relation: {found[1]} {found[0]} / {found[2]} {found[0]}" if found else None
+
+
+def _other_time(a: Wording, b: Wording) -> str | None:
+    return "at another time" if is_at_another_time(a.relations, b.relations) else None
 
 
 def _crossed(a: Wording, b: Wording) -> str | None:

@@ -14,12 +14,15 @@ _NAMES = {
 _OUT_OF = ("out", "of")
 _ADDED = frozenset(("within", "every"))
 """Relations that do not replace one named just before: "from within the cluster", "to every region"."""
-_EXCLUDING = frozenset(
-    frozenset(pair.split("/")) for pair in ("from/to", "by/to", "before/after", "before/during", "during/after", "after/until")
-)
-_EXCLUDING_OF_NUMBERS = _EXCLUDING | frozenset(
-    frozenset(pair.split("/")) for pair in ("by/from", "after/within", "after/every", "within/every")
-)
+
+
+def _pairs(*pairs: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(pair.split("/")) for pair in pairs)
+
+
+_EXCLUDING = _pairs("from/to", "by/to")
+_EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/from", "after/within", "after/every", "within/every")
+_EXCLUDING_TIMES = _pairs("before/after", "before/during", "during/after", "after/until")
 _ENDING = frozenset((COMMA, "and", "or", "then"))
 _SAME_TIME = "during"
 _TIMES = frozenset(("before", "after", _SAME_TIME))
@@ -55,16 +58,26 @@ def _found(items: Iterable[Item], silent: frozenset[str]) -> Iterator[tuple[str,
 
 def excluded(mine: Relations, theirs: Relations) -> tuple[str, str, str] | None:
     """A thing, its relation in one text, and that in the other, where the two exclude each other; `None` if there is no such thing."""
+    return _excluded(mine, theirs, _EXCLUDING, _EXCLUDING_OF_NUMBERS)
+
+
+def is_at_another_time(mine: Relations, theirs: Relations) -> bool:
+    """Returns True if one text puts a thing before or after another, and the other text both at the same time, or the same thing at another time.
+
+    Holds of texts in the same words alone: "before the download has finished" may be "while it is running".
+    """
+    times, others = ({relation for _, relation in some} & _TIMES for some in (mine, theirs))
+    is_at_once = times != others and {_SAME_TIME} in (times, others) and bool(times and others)
+    return is_at_once or _excluded(mine, theirs, _EXCLUDING_TIMES, _EXCLUDING_TIMES) is not None
+
+
+def _excluded(
+    mine: Relations, theirs: Relations, of_words: frozenset[frozenset[str]], of_numbers: frozenset[frozenset[str]]
+) -> tuple[str, str, str] | None:
     for thing, one in sorted(mine - theirs):
-        others = {relation for other, relation in theirs if other == thing}
-        excluding = _EXCLUDING_OF_NUMBERS if thing[0].isdigit() else _EXCLUDING
+        others = {relation for name, relation in theirs if name == thing}
+        excluding = of_numbers if thing[0].isdigit() else of_words
         other = next((other for other in sorted(others) if frozenset((one, other)) in excluding), None)
         if other and not any((thing, relation) in mine for relation in others):
             return thing, one, other
     return None
-
-
-def is_at_another_time(mine: Relations, theirs: Relations) -> bool:
-    """Returns True if one text puts a thing before or after another, and the other only both at the same time."""
-    times, others = ({relation for _, relation in some} & _TIMES for some in (mine, theirs))
-    return times != others and {_SAME_TIME} in (times, others) and bool(times and others)
