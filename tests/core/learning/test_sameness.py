@@ -205,6 +205,7 @@ def test_a_contradiction_parts_what_vectors_join() -> None:
         ("kubectl get po -n web", "kubectl get svc -n web"),
         ("npm i lodash", "npm ci lodash"),
         ("npm i", "npm init"),
+        ("use double quotes", "use two quotes"),
     ],
 )
 def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
@@ -241,6 +242,8 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("skip the tests", "do not skip the tests"),
         ("omit the header", "never omit the header"),
         ("deploy on Friday", "deploy on Monday"),
+        ("use double quotes", "use single quotes"),
+        ("double the timeout", "triple the timeout"),
         ("offer a full refund", "offer a partial refund"),
         ("reply in French", "answer in English"),
         ("call in the morning", "call in the afternoon"),
@@ -374,6 +377,9 @@ def test_another_relation_to_the_same_thing_is_another_way(one: str, other: str)
         ("deploy once the tests have passed", "deploy after the tests passed"),
         ("copy the file to every region", "copy the file to the regions"),
         ("raise the limit to 10%", "raised the limit to 10 percent"),
+        ("retry thrice", "retry 3 times"),
+        ("wait a minute", "wait 60 seconds"),
+        ("wrap it in double quotes", "wrap in double-quotes"),
     ],
 )
 def test_the_same_relation_in_other_words_is_the_same_way(one: str, other: str) -> None:

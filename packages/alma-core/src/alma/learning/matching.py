@@ -36,6 +36,7 @@ _KINDS = tuple(
         "january february march april june july august september october november december",
         "morning noon afternoon evening night midnight",
         "full partial half",
+        "single double triple",
         "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
     )
 )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import isclose
 
 from alma.learning.stems import stem
-from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, NUMBERS, UNITS
+from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, DETERMINERS, NUMBERS, UNITS
 
 COMMA = ","
 
@@ -28,6 +28,11 @@ _ALL_BUT = re.compile(
 )
 """All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
+_ONE = re.compile(
+    r"\b(after|by|every|for|in|of|pause|sleep|than|to|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)"
+)
+""" "Wait a minute", not "5 requests a minute"."""
+_MULTIPLES = ("double", "triple")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
 _LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
@@ -102,13 +107,23 @@ def _are_near(mine: float, theirs: float) -> bool:
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
     plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
+    plain = _ONE.sub(r"\1 1 ", plain)
     plain = _ALL_BUT.sub(r"\1 except", _EXCEPTION.sub("except", plain))
-    for number, unit, word in _TOKEN.findall(plain):
+    found = _TOKEN.findall(plain)
+    for (number, unit, word), (_, _, following) in zip(found, (*found[1:], ("", "", "")), strict=False):
         if number:
             yield number.replace(",", ""), ""
         token = word or unit.lstrip()
         if token:
-            yield (NUMBERS[token], token if token in AMOUNTS else "") if token in NUMBERS else ("", token)
+            is_number = token in NUMBERS and not _is_name(token, following)
+            yield (NUMBERS[token], token if token in AMOUNTS else "") if is_number else ("", token)
+
+
+def _is_name(word: str, following: str) -> bool:
+    """Returns True if a number belongs to the name of a thing: "single quotes", "double-click"."""
+    if word == "single":
+        return following.endswith("s") and not following.endswith(("ss", "us", "is"))
+    return word in _MULTIPLES and following not in DETERMINERS and following not in ("", COMMA)
 
 
 def _measured(number: str, unit: tuple[str, float] | None) -> str:

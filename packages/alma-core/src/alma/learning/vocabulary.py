@@ -29,13 +29,17 @@ GENRES = frozenset(
 
 NUMBERS = {
     "one": "1", "single": "1", "two": "2", "twice": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15", "sixteen": "16", "twenty": "20", "thirty": "30",
-    "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000", "double": "2", "doubled": "2", "doubling": "2", "triple": "3",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "dozen": "12", "fifteen": "15", "sixteen": "16", "twenty": "20",
+    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100",
+    "thousand": "1000", "thrice": "3", "double": "2", "doubled": "2", "doubling": "2", "triple": "3",
     "tripled": "3", "tripling": "3",
 }  # fmt: skip
 
 AMOUNTS = frozenset(("double", "doubled", "doubling", "triple", "tripled", "tripling"))
 """Numbers that are verbs, too."""
+
+DETERMINERS = frozenset("a all an both each every her his its my our that the their these this those what your".split())  # noqa: SIM905
+"""Words before which "double" is an amount: "double the quota", not "double quotes"."""
 
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1), "m": ("s", 60), "min": ("s", 60),
