@@ -244,6 +244,12 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("deploy on Friday", "deploy on Monday"),
         ("use double quotes", "use single quotes"),
         ("double the timeout", "triple the timeout"),
+        ("delete branches older than 90 days", "delete branches younger than 90 days"),
+        ("round up to the next cent", "round downwards to the next cent"),
+        ("offer a 15% voucher", "offer a 15 EUR voucher"),
+        ("deploy to staging", "deploy to prod"),
+        ("deploy to eu-west-1", "deploy to eu-south-1"),
+        ("run the migrations while switching traffic", "run the migrations without switching traffic"),
         ("offer a full refund", "offer a partial refund"),
         ("reply in French", "answer in English"),
         ("call in the morning", "call in the afternoon"),
@@ -378,9 +384,26 @@ def test_another_relation_to_the_same_thing_is_another_way(one: str, other: str)
         ("copy the file to every region", "copy the file to the regions"),
         ("raise the limit to 10%", "raised the limit to 10 percent"),
         ("retry thrice", "retry 3 times"),
+        ("deploy to prod", "deploy to production"),
+        ("offer 15 EUR", "offer 15 euros"),
         ("wait a minute", "wait 60 seconds"),
         ("wrap it in double quotes", "wrap in double-quotes"),
     ],
 )
 def test_the_same_relation_in_other_words_is_the_same_way(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.95))[0, 1] == 1
+
+
+def test_another_way_is_not_joined_because_all_of_a_list_are_near() -> None:
+    texts = [
+        "exclude weekends from the forecast",
+        "leave the weekends out of the forecast",
+        "omit weekends from the forecast",
+        "exclude holidays from the forecast",
+    ]
+    cosines = np.full((4, 4), 0.9)
+    cosines[3, :3] = cosines[:3, 3] = 0.8
+    np.fill_diagonal(cosines, 1.0)
+    weights = same_weights(texts, np.linalg.cholesky(cosines).astype(np.float32))
+    assert (weights[:3, :3] >= BY_VECTORS).all()
+    assert weights[3, :3].max() <= MOST_OF_TWO

@@ -25,6 +25,7 @@ _OTHER_VERBS = """
 """
 _LEAVING = _TAKING_AWAY | frozenset(map(stem, _OTHER_VERBS.split()))
 """Verbs after which a thing is not done, or not as it was."""
+_BEGINNING_CLAUSES = frozenset(map(stem, ("if", "until", "when", "while")))
 REACH = 4
 """How many words after such a verb may name what is left."""
 _LONG = 6
@@ -95,7 +96,13 @@ def _is_said(denial: Denial, stems: Sequence[str]) -> bool:
         for place, one in enumerate(stems)
         if one == head or (len(one) >= _LONG and len(head) >= _LONG and mean_the_same(one, head))
     )
-    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(stems[max(place - REACH, 0) : place]) for place in places)
+    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(_clause(stems[max(place - REACH, 0) : place])) for place in places)
+
+
+def _clause(stems: Sequence[str]) -> Sequence[str]:
+    """The last of these stems, behind a word that begins a clause: who switches traffic "while the migration runs" does not leave the traffic."""
+    begun = next((place for place in reversed(range(len(stems))) if stems[place] in _BEGINNING_CLAUSES), -1)
+    return stems[begun + 1 :]
 
 
 def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:

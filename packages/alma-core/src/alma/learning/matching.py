@@ -36,6 +36,8 @@ _KINDS = tuple(
         "january february march april june july august september october november december",
         "morning noon afternoon evening night midnight",
         "full partial half",
+        "development production staging",
+        "north east south west",
         "single double triple",
         "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
     )
@@ -170,9 +172,14 @@ def exchange(a: Wording, b: Wording) -> str | None:
 
 
 def other_relation(a: Wording, b: Wording) -> str | None:
-    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %"."""
+    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %".
+
+    Things count only where one text names all that the other does: who adds a module "to the omitted ones" may leave it out "from the report".
+    """
     found = excluded(a.relations, b.relations)
-    return f"in another relation: {found[1]} {found[0]} / {found[2]} {found[0]}" if found else None
+    if not found or not (found[0][0].isdigit() or a.telling <= b.telling or b.telling <= a.telling):
+        return None
+    return f"in another relation: {found[1]} {found[0]} / {found[2]} {found[0]}"
 
 
 def _other_time(a: Wording, b: Wording) -> str | None:

@@ -29,7 +29,7 @@ _ALL_BUT = re.compile(
 """All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _ONE = re.compile(
-    r"\b(after|by|every|for|in|of|pause|sleep|than|to|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)"
+    r"\b(after|by|every|for|in|pause|sleep|than|to|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)"
 )
 """ "Wait a minute", not "5 requests a minute"."""
 _MULTIPLES = ("double", "triple")

@@ -47,6 +47,7 @@ UNITS = {
     "week": ("s", 604800), "month": ("month", 1), "year": ("month", 12), "b": ("B", 1), "byte": ("B", 1), "kb": ("B", 1e3), "mb": ("B", 1e6),
     "gb": ("B", 1e9), "tb": ("B", 1e12), "kib": ("B", 1e3), "mib": ("B", 1e6), "gib": ("B", 1e9), "%": ("%", 1), "percent": ("%", 1),
     "ki": ("B", 1e3), "mi": ("B", 1e6), "gi": ("B", 1e9), "k": ("", 1e3), "x": ("", 1), "time": ("", 1),
+    "eur": ("EUR", 1), "euro": ("EUR", 1), "usd": ("USD", 1), "dollar": ("USD", 1), "gbp": ("GBP", 1), "chf": ("CHF", 1),
 }  # fmt: skip
 """A unit with what it measures and how much of it one is."""
 
@@ -77,6 +78,6 @@ IRREGULAR = {
     "spoken": "speak", "stood": "stand", "stuck": "stick", "taken": "take", "taught": "teach",
     "threw": "throw", "thrown": "throw", "told": "tell", "took": "take", "thought": "think", "understood": "understand", "went": "go",
     "won": "win", "wrote": "write", "written": "write", "indices": "index", "indexes": "index", "queries": "query",
-    "criteria": "criterion", "children": "child", "people": "person",
+    "prod": "production", "criteria": "criterion", "children": "child", "people": "person",
 }  # fmt: skip
-"""Forms that no rule of endings leads back."""
+"""Forms that no rule of endings leads back, and what is short for a word."""
