@@ -35,6 +35,7 @@ WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
+_CALLING = re.compile(r"(^|[→;,]\s*|\bthen\s+)(?:call|invoke|run|us)(?:e|ed|ing|s)?\s+(?=[\w.]*(?:_\w|\w\())", re.IGNORECASE)
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _PART = re.compile(r"\w+")
@@ -61,8 +62,9 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
     Calls, and names of tools, are one with the same values in the same order alone, but for values of one task: the number of an order, a file.
     """
-    if _is_code(one) or _is_code(other):
-        return float("inf") if _spelt_code(one) == _spelt_code(other) else -float("inf")
+    calls, others = _without_calling(one), _without_calling(other)
+    if _is_code(one) or _is_code(other) or _is_sequence(calls) or _is_sequence(others):
+        return float("inf") if _spelt_code(calls) == _spelt_code(others) else -float("inf")
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
@@ -186,6 +188,17 @@ def _is_code(text: str) -> bool:
         return True
     steps = _STEP.split(" ".join(words))
     return all(step and " " not in step for step in steps) and any(_NAME_IN_CODE.fullmatch(step) for step in steps)
+
+
+def _is_sequence(text: str) -> bool:
+    """Returns True if a text is several steps, each of them a call or the name of one."""
+    steps = _STEP.split(_CALL.sub(r"\1()", text))
+    return len(steps) > 1 and all(_NAME_IN_CODE.fullmatch(step) for step in steps)
+
+
+def _without_calling(text: str) -> str:
+    """Returns the text without the verbs that only say that code is called: `call get_user then call update_user`."""
+    return _CALLING.sub(r"\1", text)
 
 
 def _spelt_code(text: str) -> str:

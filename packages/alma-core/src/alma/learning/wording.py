@@ -15,6 +15,8 @@ from alma.text import STOPWORDS, signs, spelt
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PERCENT = re.compile(r"(?<=\d)\s?%")
 """A unit, not a sign: `10%` is 10 percent."""
+_QUOTED_SIGNS = re.compile(r"""(["'`])([^\w\s"'`]+|\\\w)\1""")
+"""Values that have no letters: `sep=";"`, `sep="\\t"`."""
 _PREFERRED_TO = frozenset(("over", "to"))
 _WITHOUT_CONTENT = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
@@ -82,7 +84,7 @@ def wording(text: str) -> Wording:
     earlier, later = _order(words)
     return Wording(
         normal=spelt(text),
-        signs=signs(_PERCENT.sub(" ", plain)),
+        signs=(*signs(_PERCENT.sub(" ", plain)), *(value for _, value in _QUOTED_SIGNS.findall(plain))),
         all=everything,
         opposed=opposed,
         telling=telling,
