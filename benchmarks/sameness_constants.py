@@ -48,6 +48,7 @@ NAMES = (
     "contrary",
     "same code",
     "other code",
+    "own word",
 )
 
 

@@ -414,3 +414,13 @@ def test_another_way_is_not_joined_because_all_of_a_list_are_near() -> None:
     weights = same_weights(texts, np.linalg.cholesky(cosines).astype(np.float32))
     assert (weights[:3, :3] >= BY_VECTORS).all()
     assert weights[3, :3].max() <= MOST_OF_TWO
+
+
+def test_near_copies_that_name_another_thing_each_are_ways_of_their_own() -> None:
+    texts = [f"ask the customer to confirm the new {thing}" for thing in ("address", "price", "appointment", "contract")]
+    assert same_weights(texts, all_at(0.9, 4))[np.triu_indices(4, 1)].max() <= MOST_OF_TWO
+
+
+def test_near_copies_with_a_synonym_each_are_one_way() -> None:
+    texts = [f"{verb} the customer's new delivery address" for verb in ("check", "verify", "confirm", "validate")]
+    assert (same_weights(texts, all_at(0.9, 4)) >= BY_VECTORS).all()

@@ -26,12 +26,16 @@ BY_VECTORS = 0.95
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0, -8.0
 """What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
 that they differ in one place alone, that something in them is contrary, that the code of one does what the other names, that both have code and the
-one's does not do what the other's does. `benchmarks/sameness_constants.py`."""
+one's does not do what the other's does (`benchmarks/sameness_constants.py`). The last is for texts that share `MOSTLY` and have in their one place
+each a word that no word of the other stands for, such as an account and an order: the nearness of their vectors is that of the words they share. The
+lists that the others are fitted on have no such ways, so it is set to outweigh any cosine.
+"""
 
-WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE)
+WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD)
+MOSTLY = 0.6
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
@@ -90,8 +94,11 @@ def differences(one: str, other: str) -> tuple[float, ...]:
     shared = len(telling & others) / max(len(telling | others), 1)
     standing_in = _standing_in(mine.wording, theirs.wording, telling) + _standing_in(theirs.wording, mine.wording, others)
     is_one_place = shared > 0 and places(mine.spoken, theirs.spoken) == ["replace"]
+    has_own = (
+        is_one_place and shared >= MOSTLY and _has_own(mine.wording, theirs.wording) and _has_own(theirs.wording, mine.wording)
+    )
     is_contrary_to = is_contrary(mine, theirs) or is_contrary(theirs, mine)
-    return shared, standing_in, float(is_one_place), float(is_contrary_to), *map(float, _of_code(one, other))
+    return shared, standing_in, *map(float, (is_one_place, is_contrary_to, *_of_code(one, other), has_own))
 
 
 def _of_code(one: str, other: str) -> tuple[bool, bool]:
@@ -107,6 +114,11 @@ def _standing_in(one: Wording, other: Wording, telling: set[str]) -> int:
     """The number of telling words of a text that the other lacks, and for which it has a synonym."""
     lacking = frozenset(telling - other.all)
     return len(lacking) - len(unmatched(lacking, other.all - one.all))
+
+
+def _has_own(one: Wording, other: Wording) -> bool:
+    """Returns True if a text has a telling word that no word of the other stands for."""
+    return bool(unmatched(one.telling - other.all, other.all - one.all))
 
 
 def _share_words(one: Wording, other: Wording) -> bool:
