@@ -253,6 +253,9 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("round up to the next cent", "round downwards to the next cent"),
         ("offer a 15% voucher", "offer a 15 EUR voucher"),
         ("deploy to staging", "deploy to prod"),
+        ("train on 2023 and test on 2024", "train on 2024 and test on 2023"),
+        ("set retries=3 and timeout=10", "set retries=10 and timeout=3"),
+        ("give 5 coupons to 10 customers", "give 10 coupons to 5 customers"),
         ("read the csv with sep=';'", "read the csv with sep='\\t'"),
         ("set CACHE_TTL", "unset CACHE_TTL"),
         ("deploy to eu-west-1", "deploy to eu-south-1"),
@@ -281,6 +284,7 @@ def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -
     ("one", "other"),
     [
         ("git push -f", "git push --force"),
+        ("terraform apply -target=module.db", "terraform apply --target=module.db"),
         ("docker system prune -af", "docker system prune --all --force"),
         ("npm i lodash", "npm install lodash"),
         ("npm install -D jest", "npm i --save-dev jest"),

@@ -33,6 +33,8 @@ _EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
 _LONGEST_BUNDLE = 5
+_SINGLE_DASH = re.compile(r"^-(?=[a-z]{2,}[a-z-]*(?:=|$))")
+"""Programs written in Go take `-target=db` for `--target=db`."""
 _LETTERS = {
     "all": "a", "delete": "d", "detach": "d", "follow": "f", "force": "f", "global": "g", "interactive": "i", "message": "m", "namespace": "n",
     "output": "o", "quiet": "q", "recursive": "r", "save": "S", "upgrade": "U", "verbose": "v", "yes": "y",
@@ -249,7 +251,8 @@ def options_in(program: str, words: Sequence[str]) -> frozenset[str]:
     letters = _LETTERS | _LETTERS_OF.get(program, {})
     found: set[str] = set()
     for word in filter(is_flag, words):
-        found |= {*word[1:]} if _is_bundle(word) else {letters.get(word.removeprefix("--"), word)}
+        long = _SINGLE_DASH.sub("--", word)
+        found |= {*word[1:]} if _is_bundle(word) else {letters.get(long.removeprefix("--"), long)}
     return frozenset(found)
 
 

@@ -7,9 +7,11 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 
 from collections.abc import Iterator, Sequence
 
+from alma.learning.denials import undoes
 from alma.learning.reading import numbers_apart
-from alma.learning.relations import excluded, is_at_another_time
+from alma.learning.relations import crossed, excluded, is_at_another_time
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
+from alma.learning.vocabulary import SAYING_LITTLE
 from alma.learning.wording import Stems, Wording, is_telling, wording
 
 NEAR_STRATEGY = 0.75
@@ -20,6 +22,9 @@ NEAR_SAME_WORDS = 0.5
 
 NEAR_LONGER_STRATEGY = 0.9
 """So near must be a strategy that names all that the other does, and more."""
+
+NEVER = 1.5
+"""No vector is so near."""
 
 _SENTENCE = 4
 """With fewer telling words, another order is another way to name one thing: "parallel test execution", "execute tests in parallel"."""
@@ -95,9 +100,17 @@ def _read(text: str | Wording) -> Wording:
 
 def _limit(a: Wording, b: Wording) -> float:
     """From which cosine on two strategies without conflict are one."""
-    if any(_left_over(a, b)):
+    left, right = _left_over(a, b)
+    if _undoes(a, b) or _undoes(b, a):
+        return NEVER
+    if left or right:
         return NEAR_LONGER_STRATEGY
     return NEAR_SAME_WORDS if a.telling else NEAR_STRATEGY
+
+
+def _undoes(a: Wording, b: Wording) -> bool:
+    """Returns True if a text takes away what the other uses: "drop the index", "use the index"."""
+    return not SAYING_LITTLE.isdisjoint(b.spoken[:1]) and undoes(a.sequence, b.all)
 
 
 def _is_among(action: str, stems: Stems | set[str]) -> bool:
@@ -163,6 +176,9 @@ def exchange(a: Wording, b: Wording) -> str | None:
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
     if moved_back and moved_up:
         return f"in the other order: {min(moved_back)}, {min(moved_up)}"
+    numbers = crossed(a.bindings, b.bindings)
+    if numbers:
+        return f"in each other's place: {', '.join(numbers)}"
     shared = a.telling & b.telling
     for one, governed in sorted(a.governing - b.governing):
         for other, now in sorted(b.governing - a.governing):

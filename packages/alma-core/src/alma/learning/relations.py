@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator
 from alma.learning.reading import COMMA, Item
 from alma.learning.stems import stem
 
+MOST_COMPARED = 64
+"""The number of numbers of a text that are looked at for having changed places."""
+
 _NAMES = {
     "from": "from", "off": "from", "to": "to", "into": "to", "onto": "to", "toward": "to", "towards": "to", "by": "by",
     "before": "before", "after": "after", "once": "after", "during": "during", "while": "during", "until": "until", "till": "until",
@@ -56,6 +59,29 @@ def _found(items: Iterable[Item], silent: frozenset[str]) -> Iterator[tuple[str,
             relation, is_named = ("" if is_named else relation), True  # "to roughly 10"
 
 
+def bindings(items: Iterable[Item], silent: frozenset[str]) -> Relations:
+    """Each number with the stem of the telling word before it in its clause: `retries=3, timeout=10`, "train on 2023 and test on 2024"."""
+    found, word = set[tuple[str, str]](), ""
+    for text, is_number in items:
+        if is_number and word:
+            found.add((text, word))
+        elif text in _ENDING:
+            word = ""
+        elif text not in silent and not is_number:
+            word = stem(text)
+    return frozenset(found)
+
+
+def crossed(mine: Relations, theirs: Relations) -> tuple[str, str] | None:
+    """Two numbers that have changed places between two texts, by their `bindings`; `None` if there are none."""
+    left, moved = sorted(mine - theirs)[:MOST_COMPARED], theirs - mine
+    for place, (one, word) in enumerate(left):
+        for other, second in left[place + 1 :]:
+            if one != other and (one, second) in moved and (other, word) in moved:
+                return one, other
+    return None
+
+
 def excluded(mine: Relations, theirs: Relations) -> tuple[str, str, str] | None:
     """A thing, its relation in one text, and that in the other, where the two exclude each other; `None` if there is no such thing."""
     return _excluded(mine, theirs, _EXCLUDING, _EXCLUDING_OF_NUMBERS)
@@ -74,8 +100,11 @@ def is_at_another_time(mine: Relations, theirs: Relations) -> bool:
 def _excluded(
     mine: Relations, theirs: Relations, of_words: frozenset[frozenset[str]], of_numbers: frozenset[frozenset[str]]
 ) -> tuple[str, str, str] | None:
+    named: dict[str, set[str]] = {}
+    for thing, relation in theirs:
+        named.setdefault(thing, set()).add(relation)
     for thing, one in sorted(mine - theirs):
-        others = {relation for name, relation in theirs if name == thing}
+        others = named.get(thing, set())
         excluding = of_numbers if thing[0].isdigit() else of_words
         other = next((other for other in sorted(others) if frozenset((one, other)) in excluding), None)
         if other and not any((thing, relation) in mine for relation in others):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from alma.learning.reading import ARROW, COMMA, in_order
-from alma.learning.relations import Relations, relations
+from alma.learning.relations import Relations, bindings, relations
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
@@ -62,6 +62,8 @@ class Wording:
     """What comes first and what comes second: in time, or from where to where. Both empty where nothing says so."""
     relations: Relations
     """Things and numbers, each with its relation to what is done, such as "from"."""
+    bindings: Relations
+    """Numbers, each with the telling stem before it."""
     governing: frozenset[tuple[str, str]]
     """Each telling stem whose opposite is in the text, too, with the telling stem after it."""
     sequence: tuple[str, ...]
@@ -96,6 +98,7 @@ def wording(text: str) -> Wording:
         earlier=earlier,
         later=later,
         relations=relations(items, _WITHOUT_CONTENT),
+        bindings=bindings(items, _WITHOUT_CONTENT),
         governing=_governing(words, opposed),
         sequence=tuple(stem(word) for word in words if word not in _WITHOUT_CONTENT),
         spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
