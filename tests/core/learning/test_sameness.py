@@ -268,6 +268,7 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("git push origin main:topic", "git push origin topic:main"),
         ("docker run -p 80:8080 web", "docker run -p 8080:80 web"),
         ("scp host:conf .", "scp conf host:."),
+        ("mv . old", "mv old ."),
         ("pytest -x", "python -m pytest"),
         ("pip install flask", "python -m pip uninstall flask"),
         ("docker-compose up -d", "docker compose down -d"),

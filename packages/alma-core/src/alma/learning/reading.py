@@ -28,9 +28,7 @@ _ALL_BUT = re.compile(
 )
 """All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
-_ONE = re.compile(
-    r"\b(after|by|every|for|in|pause|sleep|than|to|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)"
-)
+_ONE = re.compile(r"\b(after|for|pause|sleep|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)")
 """ "Wait a minute", not "5 requests a minute"."""
 _MULTIPLES = ("double", "triple")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905

@@ -26,12 +26,12 @@ BY_VECTORS = 0.95
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0, -8.0
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0, -5.0
 """What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
 that they differ in one place alone, that something in them is contrary, that the code of one does what the other names, that both have code and the
 one's does not do what the other's does (`benchmarks/sameness_constants.py`). The last is for texts that share `MOSTLY` and have in their one place
 each a word that no word of the other stands for, such as an account and an order: the nearness of their vectors is that of the words they share. The
-lists that the others are fitted on have no such ways, so it is set to outweigh any cosine.
+lists that the others are fitted on have no such ways, so it is set to outweigh most cosines.
 """
 
 WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD)
@@ -160,8 +160,10 @@ def _plain(command: Command) -> list[str]:
 def _is_moved(words: Sequence[str], others: Sequence[str]) -> bool:
     """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`; `sed s/a/b/`, `sed s/b/a/`."""
     is_option = [[word if is_flag(word) else "" for word in each] for each in (words, others)]
-    parts, moved = ([part for word in each for part in _PART.findall(word)] for each in (words, others))
-    return parts != moved and sorted(parts) == sorted(moved) and is_option[0] == is_option[1]
+    if is_option[0] != is_option[1]:
+        return False
+    parts = [[part for word in each for part in _PART.findall(word)] for each in (words, others)]
+    return any(one != other and sorted(one) == sorted(other) for one, other in ((words, others), parts))
 
 
 def _of_one_program(one: str, other: str) -> tuple[Command, Command] | tuple[None, None]:

@@ -15,11 +15,11 @@ pairs is surer. `benchmarks/strategy_lists.py`."""
 WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
 """What `features` and a constant make of the log-odds: a logistic regression (`benchmarks/sameness_constants.py`)."""
 
-HIGH = 0.6
-"""What a cosine exceeds this by has a weight of its own."""
-
 MOST_MEAN = 0.78
 """Means of all cosines above this say no more: the weights are fitted on lists that are hardly ever nearer. Those of near copies are."""
+
+HIGH = 0.6
+"""What a cosine exceeds this by has a weight of its own."""
 
 SAME_WORDS = 5.0
 """Log-odds of pairs that are the same in their words, at least."""
