@@ -11,7 +11,6 @@ from alma.learning.denials import undoes
 from alma.learning.reading import numbers_apart
 from alma.learning.relations import crossed, excluded, is_at_another_time
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
-from alma.learning.vocabulary import SAYING_LITTLE
 from alma.learning.wording import Stems, Wording, is_telling, wording
 
 NEAR_STRATEGY = 0.75
@@ -31,6 +30,7 @@ _SENTENCE = 4
 _MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
 _TIMES = frozenset(map(stem, ("before", "after")))
 _ONE = {"1"}
+_USING = frozenset(("try", "tried", "trying", "use", "used", "using"))
 _DASHES = {"-", "--"}
 """Signs of options: which, is read from words."""
 _PREPOSITIONS = frozenset(map(stem, "above after before below down in off on out over under up".split()))  # noqa: SIM905
@@ -110,7 +110,7 @@ def _limit(a: Wording, b: Wording) -> float:
 
 def _undoes(a: Wording, b: Wording) -> bool:
     """Returns True if a text takes away what the other uses: "drop the index", "use the index"."""
-    return not SAYING_LITTLE.isdisjoint(b.spoken[:1]) and undoes(a.sequence, b.all)
+    return not _USING.isdisjoint(b.spoken[:1]) and undoes(a.sequence, b.all)
 
 
 def _is_among(action: str, stems: Stems | set[str]) -> bool:

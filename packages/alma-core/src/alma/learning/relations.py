@@ -25,7 +25,7 @@ def _pairs(*pairs: str) -> frozenset[frozenset[str]]:
 
 _EXCLUDING = _pairs("from/to", "by/to")
 _EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/from", "after/within", "after/every", "within/every")
-_EXCLUDING_TIMES = _pairs("before/after", "before/during", "during/after", "after/until")
+_EXCLUDING_TIMES = _pairs("before/after", "before/during", "during/after")
 _ENDING = frozenset((COMMA, "and", "or", "then"))
 _SAME_TIME = "during"
 _TIMES = frozenset(("before", "after", _SAME_TIME))

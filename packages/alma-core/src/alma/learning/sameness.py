@@ -12,7 +12,7 @@ from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
-from alma.learning.shell import Command, commands_in, is_flag
+from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag
 from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
@@ -143,9 +143,9 @@ def _differ_in_words(one: str, other: str) -> bool:
     """Returns True if two texts can be nothing but commands of one program with other words: `curl -X PUT` is not `curl -X POST`, though "put" says
     little in a sentence."""
     mine, theirs = _of_one_program(one, other)
-    if mine is None or theirs is None or not (commands_in(one).is_certain and commands_in(other).is_certain):
+    if mine is None or theirs is None or mine.program in WRAPPERS:
         return False
-    return _stems(mine) != _stems(theirs)
+    return commands_in(one).is_certain and commands_in(other).is_certain and _stems(mine) != _stems(theirs)
 
 
 def _stems(command: Command) -> list[str]:
