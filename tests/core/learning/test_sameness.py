@@ -354,6 +354,7 @@ def test_what_is_excepted_is_not_what_is_done(one: str, other: str) -> None:
     [
         ("deploy unless it is Friday", "deploy except on Fridays"),
         ("restart all pods except the leader", "restart all pods but not the leader"),
+        ("block every bot but googlebot", "block every bot except googlebot"),
         ("delete all logs but the newest", "delete all logs apart from the newest"),
         ("unless the order has shipped, refund", "refund unless the order has shipped"),
     ],

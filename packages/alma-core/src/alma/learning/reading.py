@@ -24,7 +24,8 @@ ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
 _IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
 _EXCEPTION = re.compile(r"\b(?:(?:apart|aside) from|other than|with the exception of)\b")
 _ALL_BUT = re.compile(
-    r"\b((?:all|any(?:body|one|thing)?|every(?:body|one|thing|where)?)\b[^,;.]{0,40}?) but(?= (?:an?|the|those|my|our|your|its|\d+|one|first|last)\b)"
+    r"\b((?:all|any(?:body|one|thing)?|every(?:body|one|thing|where)?)\b[^,;.]{0,40}?) but"
+    r"(?= (?:(?:an?|the|those|my|our|your|its|\d+|one|first|last)\b|(?!not\b)[\w'-]+\s*(?:$|[,;])))"
 )
 """All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
