@@ -253,6 +253,7 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("round up to the next cent", "round downwards to the next cent"),
         ("offer a 15% voucher", "offer a 15 EUR voucher"),
         ("deploy to staging", "deploy to prod"),
+        ("replace NaN with 0", "replace 0 with NaN"),
         ("train on 2023 and test on 2024", "train on 2024 and test on 2023"),
         ("set retries=3 and timeout=10", "set retries=10 and timeout=3"),
         ("give 5 coupons to 10 customers", "give 10 coupons to 5 customers"),

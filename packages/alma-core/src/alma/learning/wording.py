@@ -83,7 +83,7 @@ def wording(text: str) -> Wording:
     everything = frozenset(map(stem, words))
     opposed = frozenset().union(*map(opposites, everything))
     telling = _telling(words)
-    earlier, later = _order(words)
+    earlier, later = _order([item for item, _ in items] if _exchanges(words) else words)  # "replace NaN with 0"
     return Wording(
         normal=spelt(text),
         signs=(*signs(_PERCENT.sub(" ", plain)), *(value for _, value in _QUOTED_SIGNS.findall(plain))),
@@ -150,9 +150,13 @@ def _order(words: Sequence[str]) -> tuple[Stems, Stems]:
             return _around(words, place)
         if word in _EARLIER_IS_RIGHT:
             return _around(words, place)[::-1]
-    aims = _AIMS_OF_EXCHANGE if any(word.startswith(_EXCHANGING) for word in words) else _AIMS
+    aims = _AIMS_OF_EXCHANGE if _exchanges(words) else _AIMS
     aim = next((place for place, word in enumerate(words) if word in aims), None)
     return (frozenset(), frozenset()) if aim is None else _around(words, aim)
+
+
+def _exchanges(words: Sequence[str]) -> bool:
+    return any(word.startswith(_EXCHANGING) for word in words)
 
 
 def _around(words: Sequence[str], place: int) -> tuple[Stems, Stems]:
