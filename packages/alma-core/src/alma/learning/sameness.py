@@ -66,8 +66,8 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
     Calls, and names of tools, are one with the same values in the same order alone, but for values of one task: the number of an order, a file.
     """
-    calls, others = _without_calling(one), _without_calling(other)
-    if _is_code(one) or _is_code(other) or _is_sequence(calls) or _is_sequence(others):
+    (calls, is_code), (others, is_other_code) = _as_code(one), _as_code(other)
+    if is_code or is_other_code:
         return float("inf") if _spelt_code(calls) == _spelt_code(others) else -float("inf")
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
@@ -210,9 +210,11 @@ def _is_sequence(text: str) -> bool:
     return len(steps) > 1 and all(_NAME_IN_CODE.fullmatch(step) for step in steps)
 
 
-def _without_calling(text: str) -> str:
-    """Returns the text without the verbs that only say that code is called: `call get_user then call update_user`."""
-    return _CALLING.sub(r"\1", text)
+@lru_cache(maxsize=1_024)
+def _as_code(text: str) -> tuple[str, bool]:
+    """A text without the verbs that only say that code is called (`call get_user then call update_user`), and whether nothing but code is left."""
+    calls = _CALLING.sub(r"\1", text)
+    return calls, _is_code(text) or _is_sequence(calls)
 
 
 def _spelt_code(text: str) -> str:
