@@ -7,6 +7,7 @@ but for those in `WEIGHT`: whole lists and one wording of each are what agents h
 
 The weights in use are those of a fit without the lists with commands, with 2 for the same and −3 for other code instead of the 2.8 and −2.2 that a
 fit gives them: fitted on all lists, they do worse on the short ones for judging and no better on those with commands (docs/decisions/learning.md).
+"Own word" is set by hand: these lists have hardly any near copies.
 """
 
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ NAMES = (
     "contrary",
     "same code",
     "other code",
+    "own word",
 )
 
 

@@ -51,6 +51,9 @@ def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
         ("disable the flaky test", "skip the flaky test"),
         ("offer a voucher in place of the refund", "offer store credit instead of a refund"),
         ("leave the module out of the report", "omit the module"),
+        ("never deploy unless the tests pass", "never deploy before the tests pass"),
+        ("retry unless the error is permanent", "retry on a connection error"),
+        ("check all pods but restart one", "check all pods, restart one"),
     ],
 )
 def test_the_same_denial_and_a_denial_of_something_else_contradict_nothing(one: str, other: str) -> None:

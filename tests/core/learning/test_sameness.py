@@ -193,6 +193,11 @@ def test_what_only_sounds_like_a_contradiction_parts_nothing(one: str, other: st
         ("find_by_mail(mail)", "find_by_mail(order)", False),
         ("find_order, then refund_order", "find_order, then send_mail, then refund_order", False),
         ("find_order(id) → refund_order(id)", "find_order(id) -> refund_order(id)", True),
+        ("call get_user then call update_user", "get_user → update_user", True),
+        ("used find_order(id), then refund(id)", "find_order(id) -> refund(id)", True),
+        ("call get_user", "get_user", True),
+        ("call get_user then update_user", "call update_user then get_user", False),
+        ("call get_user then update_user", "call get_user", False),
         ('refund(order="ORD-10022")', 'refund(order="ORD-10031")', True),
         ('set_timeout("5s")', 'set_timeout("60s")', False),
         ('hashlib.new("md5")', 'hashlib.new("sha256")', False),
@@ -251,7 +256,15 @@ def test_a_contradiction_parts_what_vectors_join() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("blue-green deployment", "canary deployment"), ("book_reservation", "update_reservation"), ("UNION", "UNION ALL")],
+    [
+        ("blue-green deployment", "canary deployment"),
+        ("book_reservation", "update_reservation"),
+        ("UNION", "UNION ALL"),
+        ("kubectl get po -n web", "kubectl get svc -n web"),
+        ("npm i lodash", "npm ci lodash"),
+        ("npm i", "npm init"),
+        ("use double quotes", "use two quotes"),
+    ],
 )
 def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.7))[0, 1] <= MOST_OF_TWO
@@ -287,9 +300,34 @@ def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
         ("skip the tests", "do not skip the tests"),
         ("omit the header", "never omit the header"),
         ("deploy on Friday", "deploy on Monday"),
+        ("use double quotes", "use single quotes"),
+        ("double the timeout", "triple the timeout"),
+        ("delete branches older than 90 days", "delete branches younger than 90 days"),
+        ("round up to the next cent", "round downwards to the next cent"),
+        ("offer a 15% voucher", "offer a 15 EUR voucher"),
+        ("deploy to staging", "deploy to prod"),
+        ("replace NaN with 0", "replace 0 with NaN"),
+        ("train on 2023 and test on 2024", "train on 2024 and test on 2023"),
+        ("set retries=3 and timeout=10", "set retries=10 and timeout=3"),
+        ("give 5 coupons to 10 customers", "give 10 coupons to 5 customers"),
+        ("read the csv with sep=';'", "read the csv with sep='\\t'"),
+        ("set CACHE_TTL", "unset CACHE_TTL"),
+        ("deploy to eu-west-1", "deploy to eu-south-1"),
+        ("run the migrations while switching traffic", "run the migrations without switching traffic"),
         ("offer a full refund", "offer a partial refund"),
         ("reply in French", "answer in English"),
         ("call in the morning", "call in the afternoon"),
+        ("sed s/old/new/ conf", "sed s/new/old/ conf"),
+        ("git diff main..topic", "git diff topic..main"),
+        ("git push origin main:topic", "git push origin topic:main"),
+        ("docker run -p 80:8080 web", "docker run -p 8080:80 web"),
+        ("scp host:conf .", "scp conf host:."),
+        ("mv . old", "mv old ."),
+        ("pytest -x", "python -m pytest"),
+        ("pip install flask", "python -m pip uninstall flask"),
+        ("docker-compose up -d", "docker compose down -d"),
+        ("curl -X POST -d @body.json api/orders", "curl -X PUT -d @body.json api/orders"),
+        ("grep -rn TODO src", "grep --recursive --files-with-matches TODO src"),
         ("edit cart.py: return None -> return 0", "edit cart.py: return None -> return 0; edit totals.py: sum() -> sum(x, 0)"),
     ],
 )
@@ -299,7 +337,21 @@ def test_other_options_and_others_of_a_kind_are_two_ways(one: str, other: str) -
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("git push -f", "git push --force"), ("docker system prune -af", "docker system prune --all --force")],
+    [
+        ("git push -f", "git push --force"),
+        ("terraform apply -target=module.db", "terraform apply --target=module.db"),
+        ("docker system prune -af", "docker system prune --all --force"),
+        ("npm i lodash", "npm install lodash"),
+        ("npm install -D jest", "npm i --save-dev jest"),
+        ("pytest", "python -m pytest"),
+        ("pytest -x tests/unit", "python3 -m pytest tests/unit -x"),
+        ("pip install -r dev.txt", "python -m pip install --requirement dev.txt"),
+        ("docker-compose up -d", "docker compose up --detach"),
+        ("kubectl get po -n web", "kubectl get pods -n web"),
+        ("kubectl rollout restart deploy/api", "kubectl rollout restart deployment/api"),
+        ("grep -rn TODO src", "grep --recursive --line-number TODO src"),
+        ("sed 's/old/new/' conf", "sed s/old/new/ conf"),
+    ],
 )
 def test_a_command_with_the_same_options_is_the_same_way(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.4))[0, 1] == 1
@@ -332,3 +384,106 @@ def test_what_is_asked_about_changes_nothing_among_what_was_tried(open_store: Op
 
     assert sure.trials <= 3
     assert alma.strategies("Deploy", "dev", task_type="deployment").rows == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("deploy unless it is Friday", "deploy on Friday"),
+        ("retry unless the error is a 404", "retry if the error is a 404"),
+        ("merge unless CI is red", "merge when CI is red"),
+        ("refund unless the order has shipped", "refund when the order has shipped"),
+        ("delete all logs except the newest", "delete the newest logs"),
+        ("run the migration except on production", "run the migration on production"),
+        ("restart all pods but the leader", "restart the leader pod"),
+        ("export every table apart from the audit log", "export every table of the audit log"),
+    ],
+)
+def test_what_is_excepted_is_not_what_is_done(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("deploy unless it is Friday", "deploy except on Fridays"),
+        ("restart all pods except the leader", "restart all pods but not the leader"),
+        ("block every bot but googlebot", "block every bot except googlebot"),
+        ("delete all logs but the newest", "delete all logs apart from the newest"),
+        ("unless the order has shipped, refund", "refund unless the order has shipped"),
+    ],
+)
+def test_the_same_exception_in_other_words_is_the_same_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.9))[0, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("migrate away from redis", "migrate to redis"),
+        ("move off kubernetes", "move to kubernetes"),
+        ("move the job out of cron", "move the job into cron"),
+        ("translate the mail from German", "translate the mail into German"),
+        ("export the orders from the CRM", "export the orders to the CRM"),
+        ("raise the limit by 10%", "raise the limit to 10%"),
+        ("scale up by 3 replicas", "scale up to 3 replicas"),
+        ("change the port from 80 to 8080", "change the port from 8080 to 80"),
+        ("escalate within 4 hours", "escalate after 4 hours"),
+        ("poll every 5 minutes", "poll after 5 minutes"),
+        ("restart the worker during the backup", "restart the worker after the backup"),
+        ("run the migrations before switching traffic", "run the migrations while switching traffic"),
+    ],
+)
+def test_another_relation_to_the_same_thing_is_another_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.99))[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("migrate away from redis", "migrate off redis"),
+        ("move the job into cron", "move the job over to cron"),
+        ("migrate from mysql to postgres", "migrate to postgres from mysql"),
+        ("scale up to 3 replicas", "scale to three replicas"),
+        ("retry 3 times", "retry up to 3 times"),
+        ("wait for 30 seconds, then retry", "wait 30 seconds before retrying"),
+        ("deploy once the tests have passed", "deploy after the tests passed"),
+        ("wait until the pod is ready, then send traffic", "wait and send traffic after the pod is ready"),
+        ("delete the cache once the deploy is done", "clear the cache after the deploy"),
+        ("sudo apt-get install -y jq", "sudo apt install -y jq"),
+        ("copy the file to every region", "copy the file to the regions"),
+        ("raise the limit to 10%", "raised the limit to 10 percent"),
+        ("retry thrice", "retry 3 times"),
+        ("deploy to prod", "deploy to production"),
+        ("offer 15 EUR", "offer 15 euros"),
+        ("wait a minute", "wait 60 seconds"),
+        ("wrap it in double quotes", "wrap in double-quotes"),
+    ],
+)
+def test_the_same_relation_in_other_words_is_the_same_way(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.95))[0, 1] == 1
+
+
+def test_another_way_is_not_joined_because_all_of_a_list_are_near() -> None:
+    texts = [
+        "exclude weekends from the forecast",
+        "leave the weekends out of the forecast",
+        "omit weekends from the forecast",
+        "exclude holidays from the forecast",
+    ]
+    cosines = np.full((4, 4), 0.9)
+    cosines[3, :3] = cosines[:3, 3] = 0.8
+    np.fill_diagonal(cosines, 1.0)
+    weights = same_weights(texts, np.linalg.cholesky(cosines).astype(np.float32))
+    assert (weights[:3, :3] >= BY_VECTORS).all()
+    assert weights[3, :3].max() <= MOST_OF_TWO
+
+
+def test_near_copies_that_name_another_thing_each_are_ways_of_their_own() -> None:
+    texts = [f"ask the customer to confirm the new {thing}" for thing in ("address", "price", "appointment", "contract")]
+    assert same_weights(texts, all_at(0.9, 4))[np.triu_indices(4, 1)].max() <= MOST_OF_TWO
+
+
+def test_near_copies_with_a_synonym_each_are_one_way() -> None:
+    texts = [f"{verb} the customer's new delivery address" for verb in ("check", "verify", "confirm", "validate")]
+    assert (same_weights(texts, all_at(0.9, 4)) >= BY_VECTORS).all()

@@ -60,6 +60,11 @@ def test_opposites_hold_both_ways_for_every_stem() -> None:
         ("half a minute", ["30s"]),
         ("2x the p99, three times", ["2", "3"]),
         ("double the limit", ["2"]),
+        ("double quotes, double-click, single quotes", []),
+        ("a single call, doubled", ["1", "2"]),
+        ("thrice, a dozen, forty", ["3", "12", "40"]),
+        ("wait a minute", ["60s"]),
+        ("5 requests a minute", ["5"]),
         ("512Mi", ["5.12e+08B"]),
     ],
 )

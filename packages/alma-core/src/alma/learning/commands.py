@@ -16,7 +16,7 @@ from alma.learning.shell import (
     is_path,
     program_of,
     version_of,
-    with_long_options,
+    written_out,
 )
 from alma.learning.vocabulary import SAYING_LITTLE
 from alma.text import STOPWORDS
@@ -33,11 +33,30 @@ _EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
 _LONGEST_BUNDLE = 5
+_SINGLE_DASH = re.compile(r"^-(?=[a-z]{2,}[a-z-]*(?:=|$))")
+"""Programs written in Go take `-target=db` for `--target=db`."""
 _LETTERS = {
     "all": "a", "delete": "d", "detach": "d", "follow": "f", "force": "f", "global": "g", "interactive": "i", "message": "m", "namespace": "n",
     "output": "o", "quiet": "q", "recursive": "r", "save": "S", "upgrade": "U", "verbose": "v", "yes": "y",
 }  # fmt: skip
 """Long options with the letter that they have in nearly all programs."""
+_LETTERS_OF = {
+    "curl": {"data": "d", "fail": "f", "header": "H", "location": "L", "request": "X", "silent": "s"},
+    "docker": {"env": "e", "file": "f", "publish": "p", "tag": "t", "user": "u", "volume": "v"},
+    "git": {"create": "c", "set-upstream": "u"},
+    "grep": {
+        "count": "c",
+        "files-with-matches": "l",
+        "ignore-case": "i",
+        "invert-match": "v",
+        "line-number": "n",
+        "word-regexp": "w",
+    },
+    "npm": {"save-dev": "D"},
+    "pip": {"editable": "e", "requirement": "r"},
+    "tar": {"create": "c", "extract": "x", "file": "f", "gzip": "z"},
+}
+"""And with that which they have in one program."""
 
 
 class Likeness(IntEnum):
@@ -143,7 +162,7 @@ def _named(pattern: Sequence[str], place: int) -> NamedCommand:
     words, marked, excluded = list[str](), list[str](), list[str]()
     is_over = is_excluding = False
     program = program_of(pattern[place])
-    for word in with_long_options(program, pattern[place + 1 : place + 1 + REACH]):
+    for word in written_out(program, pattern[place + 1 : place + 1 + REACH]):
         if word.lower() in _EXCLUDING:
             is_excluding = True
         elif is_flag(word) or is_path(word) or word == "--":
@@ -224,14 +243,16 @@ def _is_place(word: str, place: str) -> bool:
     return word == place or (place.isdigit() and word.lstrip("0") == place.lstrip("0"))
 
 
-def options_in(words: Sequence[str]) -> frozenset[str]:
+def options_in(program: str, words: Sequence[str]) -> frozenset[str]:
     """The options of a command, each of a bundle apart, and long ones by their letter where that is known: `-af` and `--all --force` are the same.
 
     This takes no long option for a short one because both begin with one letter: `git commit -a` is not `git commit --amend`.
     """
+    letters = _LETTERS | _LETTERS_OF.get(program, {})
     found: set[str] = set()
     for word in filter(is_flag, words):
-        found |= {*word[1:]} if _is_bundle(word) else {_LETTERS.get(word.removeprefix("--"), word)}
+        long = _SINGLE_DASH.sub("--", word)
+        found |= {*word[1:]} if _is_bundle(word) else {letters.get(long.removeprefix("--"), long)}
     return frozenset(found)
 
 

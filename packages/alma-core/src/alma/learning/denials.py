@@ -25,16 +25,19 @@ _OTHER_VERBS = """
 """
 _LEAVING = _TAKING_AWAY | frozenset(map(stem, _OTHER_VERBS.split()))
 """Verbs after which a thing is not done, or not as it was."""
+_BEGINNING_CLAUSES = frozenset(map(stem, ("if", "until", "when", "while")))
 REACH = 4
 """How many words after such a verb may name what is left."""
 _LONG = 6
 """Stems from this length on may be forms of one word."""
 _SPEAKING_OF = frozenset(map(stem, ("describe", "discuss", "document", "explain", "mention")))
-_LEFT_OUT, _TAKEN_BACK = "leave out", "taken back"
+_LEFT_OUT, _TAKEN_BACK, _EXCEPT = "leave out", "taken back", "except"
 """Sorts of denials; a denial that is denied itself is taken back."""
 _LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "stop")
 _PREFERRING = frozenset(("instead", "rather"))
-_EXCEPTING = frozenset(("except", "excluding"))
+_EXCEPTING = frozenset(("except", "excluding", "unless"))
+_CONDITION = "unless"
+"""What follows is a clause, of which the end says when: "unless the error is a 404" speaks against a 404, not against errors."""
 _PASSIVE = frozenset(("avoided", "banned", "cannot", "forbidden", "never", "not", "omitted", "prohibited", "skipped"))
 """What denies the words before it where it ends a clause: "the password is not used", "pushing is forbidden"."""
 _SILENT = STOPWORDS | SAYING_LITTLE | {COMMA}
@@ -50,8 +53,12 @@ class Denial:
 
 
 def denials(words: Sequence[str]) -> tuple[Denial, ...]:
-    """The denials among the words of a text, in lower case and in order. One that nothing follows denies nothing."""
-    found = (_denial(words, place) for place, word in enumerate(words) if _denies(words, place, word))
+    """The denials among the words of a text, in lower case and in order. One that nothing follows denies nothing.
+
+    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass.
+    """
+    places = [place for place, word in enumerate(words) if _denies(words, place, word)]
+    found = (_denial(words, place) for place in places if words[place] != _CONDITION or place == places[0])
     return tuple(denial for denial in found if denial)
 
 
@@ -73,19 +80,29 @@ def contradicts(mine: Sequence[Denial], my_stems: Sequence[str], theirs: Sequenc
         same = next((other for other in left if _is_same(denial, other)), None)
         if same is not None:
             left.remove(same)
-        elif _is_said(denial.head, their_stems):
+        elif _is_said(denial, their_stems):
             return True
-    return any(_is_said(denial.head, my_stems) for denial in left)
+    return any(_is_said(denial, my_stems) for denial in left)
 
 
-def _is_said(head: str, stems: Sequence[str]) -> bool:
-    """Returns True if a text, by the stems of its words, says what is denied, and does not begin to take it away just before."""
+def _is_said(denial: Denial, stems: Sequence[str]) -> bool:
+    """Returns True if a text, by the stems of its words, says what is denied, and does not begin to take it away just before.
+
+    An exception is said all the same: "delete all logs except the newest" is not "delete the newest logs".
+    """
+    head = denial.head
     places = (
         place
         for place, one in enumerate(stems)
         if one == head or (len(one) >= _LONG and len(head) >= _LONG and mean_the_same(one, head))
     )
-    return any(_LEAVING.isdisjoint(stems[max(place - REACH, 0) : place]) for place in places)
+    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(_clause(stems[max(place - REACH, 0) : place])) for place in places)
+
+
+def _clause(stems: Sequence[str]) -> Sequence[str]:
+    """The last of these stems, behind a word that begins a clause: who switches traffic "while the migration runs" does not leave the traffic."""
+    begun = next((place for place in reversed(range(len(stems))) if stems[place] in _BEGINNING_CLAUSES), -1)
+    return stems[begun + 1 :]
 
 
 def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
@@ -102,7 +119,7 @@ def _is_taken_back(one: Denial, other: Denial) -> bool:
 
 
 def _is_same(one: Denial, other: Denial) -> bool:
-    return (one.sort == "except") is (other.sort == "except") and not one.scope.isdisjoint(other.scope)
+    return (one.sort == _EXCEPT) is (other.sort == _EXCEPT) and not one.scope.isdisjoint(other.scope)
 
 
 def _denies(words: Sequence[str], place: int, word: str) -> bool:
@@ -129,7 +146,7 @@ def _denial(words: Sequence[str], place: int) -> Denial | None:
     scope = _reached(words[place + 1 :])
     if not scope and words[place] in _PASSIVE:
         scope = _reached(words[:place][::-1])
-    head = next((one for one in scope if one not in _CARRYING_OUT), "")
+    head = scope[-1] if words[place] == _CONDITION and scope else next((one for one in scope if one not in _CARRYING_OUT), "")
     following = next((at for at in range(place + 1, len(words)) if _speaks(words[at])), place)
     is_taken_back = following > place and _denies(words, following, words[following]) and _is_denied(words, following)
     return Denial(_TAKEN_BACK if is_taken_back else _sort(words[place]), head, frozenset(scope)) if head else None
@@ -150,5 +167,5 @@ def _sort(word: str) -> str:
     if word in _PREFERRING:
         return "instead"
     if word in _EXCEPTING:
-        return "except"
+        return _EXCEPT
     return _LEFT_OUT if word.startswith(_LEAVING_OUT) else "not"

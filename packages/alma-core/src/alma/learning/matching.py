@@ -7,7 +7,9 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 
 from collections.abc import Iterator, Sequence
 
+from alma.learning.denials import undoes
 from alma.learning.reading import numbers_apart
+from alma.learning.relations import crossed, excluded, is_at_another_time
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
 from alma.learning.wording import Stems, Wording, is_telling, wording
 
@@ -20,11 +22,15 @@ NEAR_SAME_WORDS = 0.5
 NEAR_LONGER_STRATEGY = 0.9
 """So near must be a strategy that names all that the other does, and more."""
 
+NEVER = 1.5
+"""No vector is so near."""
+
 _SENTENCE = 4
 """With fewer telling words, another order is another way to name one thing: "parallel test execution", "execute tests in parallel"."""
 _MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
 _TIMES = frozenset(map(stem, ("before", "after")))
 _ONE = {"1"}
+_USING = frozenset(("try", "tried", "trying", "use", "used", "using"))
 _DASHES = {"-", "--"}
 """Signs of options: which, is read from words."""
 _PREPOSITIONS = frozenset(map(stem, "above after before below down in off on out over under up".split()))  # noqa: SIM905
@@ -35,6 +41,9 @@ _KINDS = tuple(
         "january february march april june july august september october november december",
         "morning noon afternoon evening night midnight",
         "full partial half",
+        "development production staging",
+        "north east south west",
+        "single double triple",
         "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
     )
 )
@@ -48,6 +57,8 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
         _other_signs(mine, theirs)
         or _reversal(mine, theirs)
         or exchange(mine, theirs)
+        or other_relation(mine, theirs)
+        or _other_time(mine, theirs)
         or _amounts(mine, theirs)
         or _other_of_a_kind(mine, theirs)
         or _replaced(mine, theirs)
@@ -65,7 +76,8 @@ def contradiction(a: Wording, b: Wording, *, is_alike: bool) -> str | None:
     return (
         others
         or _opposed(a, b, is_alike=is_alike)
-        or (exchange(a, b) if is_alike else None)
+        or (_other_time(a, b) if a.core == b.core else None)
+        or (exchange(a, b) or other_relation(a, b) if is_alike else None)
         or _other_numbers(a, b)
         or _other_of_a_kind(a, b)
     )
@@ -88,9 +100,17 @@ def _read(text: str | Wording) -> Wording:
 
 def _limit(a: Wording, b: Wording) -> float:
     """From which cosine on two strategies without conflict are one."""
-    if any(_left_over(a, b)):
+    left, right = _left_over(a, b)
+    if _undoes(a, b) or _undoes(b, a):
+        return NEVER
+    if left or right:
         return NEAR_LONGER_STRATEGY
     return NEAR_SAME_WORDS if a.telling else NEAR_STRATEGY
+
+
+def _undoes(a: Wording, b: Wording) -> bool:
+    """Returns True if a text takes away what the other uses: "drop the index", "use the index"."""
+    return not _USING.isdisjoint(b.spoken[:1]) and undoes(a.sequence, b.all)
 
 
 def _is_among(action: str, stems: Stems | set[str]) -> bool:
@@ -156,12 +176,30 @@ def exchange(a: Wording, b: Wording) -> str | None:
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
     if moved_back and moved_up:
         return f"in the other order: {min(moved_back)}, {min(moved_up)}"
+    numbers = crossed(a.bindings, b.bindings)
+    if numbers:
+        return f"in each other's place: {', '.join(numbers)}"
     shared = a.telling & b.telling
     for one, governed in sorted(a.governing - b.governing):
         for other, now in sorted(b.governing - a.governing):
             if (now == governed and other in opposites(one)) or (other == one and {now, governed} <= shared):
                 return f"the other way round: {one} {governed}, {other} {now}"
     return _crossed(a, b)
+
+
+def other_relation(a: Wording, b: Wording) -> str | None:
+    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %".
+
+    Things count only where one text names all that the other does: who adds a module "to the omitted ones" may leave it out "from the report".
+    """
+    found = excluded(a.relations, b.relations)
+    if not found or not (found[0][0].isdigit() or a.telling <= b.telling or b.telling <= a.telling):
+        return None
+    return f"in another relation: {found[1]} {found[0]} / {found[2]} {found[0]}"
+
+
+def _other_time(a: Wording, b: Wording) -> str | None:
+    return "at another time" if is_at_another_time(a.relations, b.relations) else None
 
 
 def _crossed(a: Wording, b: Wording) -> str | None:

@@ -21,12 +21,14 @@ OPPOSITES = """
     ally / enemy
     always / never rarely seldom
     ancestor / descendant
-    ancient old oldest / latest modern new newest recent
+    ancient old older oldest / latest modern new newer newest recent young younger youngest
     anonymous / identified named
     answer / ask
     approve / decline deny disapprove refuse reject
     arrival arrive / depart departure
-    ascending / descending
+    ascending upward upwards / descending downward downwards
+    down / upward upwards
+    downward downwards / up
     assign / revoke withdraw
     async asynchronous / blocking sync synchronous
     attach / detach

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import mul
 
 from alma.learning.denials import Denial, contradicts, denials, telling, undoes
-from alma.learning.matching import exchange, opposite_words, other_version
+from alma.learning.matching import exchange, opposite_words, other_relation, other_version
 from alma.learning.reading import numbers_apart, words_and_numbers
 from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
@@ -95,6 +95,7 @@ def is_contrary(one: Saying, other: Saying) -> bool:
         or undoes(other.telling, mine.all)
         or any(not {*pair} <= _DENIED_APART for pair in opposite_words(mine, theirs))
         or exchange(mine, theirs) is not None
+        or other_relation(mine, theirs) is not None
         or mine.is_restricted != theirs.is_restricted
         or other_version(mine, theirs) is not None
         or bool(numbers_apart(one.numbers - {ONE}, other.numbers)[0])

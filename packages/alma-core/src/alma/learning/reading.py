@@ -7,9 +7,12 @@ from functools import lru_cache
 from math import isclose
 
 from alma.learning.stems import stem
-from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, NUMBERS, UNITS
+from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, DETERMINERS, NUMBERS, UNITS
 
 COMMA = ","
+
+Item = tuple[str, bool]
+"""A word or a number of a text, and whether it is a number."""
 
 _COMPOUNDS = {(stem(word[:end]), stem(word[end:])): word for word in COMPOUNDS for end in range(1, len(word))}
 _COMPOUNDS |= {(stem(first), stem(second)): short for (first, second), short in ABBREVIATIONS.items()}
@@ -19,7 +22,16 @@ ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
 """Stands between steps, such as the names of tools in the order in which they were called: `search -> open_page`."""
 
 _IN_PLACE_OF = re.compile(r"\bin (?:place|lieu) of\b")
+_EXCEPTION = re.compile(r"\b(?:(?:apart|aside) from|other than|with the exception of)\b")
+_ALL_BUT = re.compile(
+    r"\b((?:all|any(?:body|one|thing)?|every(?:body|one|thing|where)?)\b[^,;.]{0,40}?) but"
+    r"(?= (?:(?:an?|the|those|my|our|your|its|\d+|one|first|last)\b|(?!not\b)[\w'-]+\s*(?:$|[,;])))"
+)
+"""All with an exception: "all pods but the leader", not "check all pods but restart one"."""
 _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
+_ONE = re.compile(r"\b(after|for|pause|sleep|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)")
+""" "Wait a minute", not "5 requests a minute"."""
+_MULTIPLES = ("double", "triple")
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
 _LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
@@ -37,18 +49,23 @@ _TOKEN = re.compile(
 
 def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
     """The words in order, lower case, commas among them; and the numbers, each with what it measures where that is said: `0.5`, `30s`, `5%`."""
-    words: list[str] = []
-    numbers: list[str] = []
+    items = in_order(text)
+    return [item for item, is_number in items if not is_number], [item for item, is_number in items if is_number]
+
+
+def in_order(text: str) -> list[Item]:
+    """The words and numbers of a text, as `words_and_numbers` gives them, in order."""
+    items: list[Item] = []
     waiting = ""
     for number, word in _tokens(text):
         unit = _UNITS.get(stem(word)) if waiting else None
         is_between = waiting != "" and word in _BETWEEN
         if waiting and not is_between:
-            numbers.append(_measured(waiting, unit))
+            items.append((_measured(waiting, unit), True))
         if word and unit is None:
-            _append(words, word)
+            _append(items, word)
         waiting = waiting if is_between else number
-    return words, [*numbers, *filter(None, [waiting])]
+    return [*items, (waiting, True)] if waiting else items
 
 
 def numbers_apart(one: Iterable[str], other: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -89,12 +106,23 @@ def _are_near(mine: float, theirs: float) -> bool:
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
     plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
-    for number, unit, word in _TOKEN.findall(plain):
+    plain = _ONE.sub(r"\1 1 ", plain)
+    plain = _ALL_BUT.sub(r"\1 except", _EXCEPTION.sub("except", plain))
+    found = _TOKEN.findall(plain)
+    for (number, unit, word), (_, _, following) in zip(found, (*found[1:], ("", "", "")), strict=False):
         if number:
             yield number.replace(",", ""), ""
         token = word or unit.lstrip()
         if token:
-            yield (NUMBERS[token], token if token in AMOUNTS else "") if token in NUMBERS else ("", token)
+            is_number = token in NUMBERS and not _is_name(token, following)
+            yield (NUMBERS[token], token if token in AMOUNTS else "") if is_number else ("", token)
+
+
+def _is_name(word: str, following: str) -> bool:
+    """Returns True if a number belongs to the name of a thing: "single quotes", "double-click"."""
+    if word == "single":
+        return following.endswith("s") and not following.endswith(("ss", "us", "is"))
+    return word in _MULTIPLES and following not in DETERMINERS and following not in ("", COMMA)
 
 
 def _measured(number: str, unit: tuple[str, float] | None) -> str:
@@ -104,10 +132,10 @@ def _measured(number: str, unit: tuple[str, float] | None) -> str:
     return f"{float(number) * factor:g}{measures}"
 
 
-def _append(words: list[str], word: str) -> None:
-    if stem(word) in _SECOND_PARTS and words:
-        joined = _COMPOUNDS.get((stem(words[-1]), stem(word)))
+def _append(items: list[Item], word: str) -> None:
+    if stem(word) in _SECOND_PARTS and items:
+        joined = _COMPOUNDS.get((stem(items[-1][0]), stem(word)))
         if joined:
-            words[-1] = joined
+            items[-1] = joined, False
             return
-    words.append(word)
+    items.append((word, False))

@@ -12,8 +12,8 @@ from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
-from alma.learning.shell import Command, commands_in, is_flag
-from alma.learning.stems import unmatched
+from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag
+from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
 
@@ -26,17 +26,23 @@ BY_VECTORS = 0.95
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
 
-SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0
+SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD = 0.8, 0.9, -1.9, -0.8, 2.0, -3.0, -5.0
 """What words add to the log-odds that two strategies are one way: the share of telling words that both have, each word for which a synonym stands,
 that they differ in one place alone, that something in them is contrary, that the code of one does what the other names, that both have code and the
-one's does not do what the other's does. `benchmarks/sameness_constants.py`."""
+one's does not do what the other's does (`benchmarks/sameness_constants.py`). The last is for texts that share `MOSTLY` and have in their one place
+each a word that no word of the other stands for, such as an account and an order: the nearness of their vectors is that of the words they share. The
+lists that the others are fitted on have no such ways, so it is set to outweigh most cosines.
+"""
 
-WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE)
+WEIGHTS = (SHARED_WORDS, STANDING_IN, ONE_PLACE, CONTRARY, SAME_CODE, OTHER_CODE, OWN_WORD)
+MOSTLY = 0.6
 
 _NAME_IN_CODE = re.compile(r"\w*(?:_\w|[a-z][A-Z]|\w[.(]\w?|[A-Z]{2})[\w.()]*|[^\w]+")
 _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*\))*\)""")
+_CALLING = re.compile(r"(^|[→;,]\s*|\bthen\s+)(?:call|invoke|run|us)(?:e|ed|ing|s)?\s+(?=[\w.]*(?:_\w|\w\())", re.IGNORECASE)
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
+_PART = re.compile(r"\w+")
 _JOINING = re.compile(r"[;&|()\n]")
 _QUOTED = re.compile(r"""(?P<before>(?:\b(?P<name>\w+)\s*=\s*)?)(["'])(?P<value>[^"']*)\3""")
 _NAMES_OF_ONE_TASK = re.compile(
@@ -60,15 +66,15 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
     Calls, and names of tools, are one with the same values in the same order alone, but for values of one task: the number of an order, a file.
     """
-    if _is_code(one) or _is_code(other):
-        return float("inf") if _spelt_code(one) == _spelt_code(other) else -float("inf")
+    (calls, is_code), (others, is_other_code) = _as_code(one), _as_code(other)
+    if is_code or is_other_code:
+        return float("inf") if _spelt_code(calls) == _spelt_code(others) else -float("inf")
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
     if _has_more_steps(one, other) or _has_more_steps(other, one):
         return -float("inf")
-    mine, theirs = wording(one), wording(other)
-    if same_strategy(mine, theirs, cosine):
+    if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
     if _contradict(saying(one), saying(other)):
         return -float("inf")
@@ -88,8 +94,11 @@ def differences(one: str, other: str) -> tuple[float, ...]:
     shared = len(telling & others) / max(len(telling | others), 1)
     standing_in = _standing_in(mine.wording, theirs.wording, telling) + _standing_in(theirs.wording, mine.wording, others)
     is_one_place = shared > 0 and places(mine.spoken, theirs.spoken) == ["replace"]
+    has_own = (
+        is_one_place and shared >= MOSTLY and _has_own(mine.wording, theirs.wording) and _has_own(theirs.wording, mine.wording)
+    )
     is_contrary_to = is_contrary(mine, theirs) or is_contrary(theirs, mine)
-    return shared, standing_in, float(is_one_place), float(is_contrary_to), *map(float, _of_code(one, other))
+    return shared, standing_in, *map(float, (is_one_place, is_contrary_to, *_of_code(one, other), has_own))
 
 
 def _of_code(one: str, other: str) -> tuple[bool, bool]:
@@ -107,6 +116,11 @@ def _standing_in(one: Wording, other: Wording, telling: set[str]) -> int:
     return len(lacking) - len(unmatched(lacking, other.all - one.all))
 
 
+def _has_own(one: Wording, other: Wording) -> bool:
+    """Returns True if a text has a telling word that no word of the other stands for."""
+    return bool(unmatched(one.telling - other.all, other.all - one.all))
+
+
 def _share_words(one: Wording, other: Wording) -> bool:
     shared = len(one.telling & other.telling)
     return shared > 0 and shared >= SHARED * min(len(one.telling), len(other.telling))
@@ -115,30 +129,62 @@ def _share_words(one: Wording, other: Wording) -> bool:
 def _is_same_run(one: str, other: str) -> bool | None:
     """Whether two commands give one program the same options: `git push -f`, `git push --force`, but not `git push`. `None` unless both are
     commands, and where they do and something else differs: a place, a name."""
-    mine, theirs = _command(one), _command(other)
-    if mine is None or theirs is None or mine.program != theirs.program:
+    mine, theirs = _of_one_program(one, other)
+    if mine is None or theirs is None:
         return None
-    if options_in(mine.words) != options_in(theirs.words):
+    if options_in(mine.program, mine.words) != options_in(theirs.program, theirs.words):
         return False
-    plain, moved = ([word for word in command.words if not is_flag(word)] for command in (mine, theirs))
-    if plain == moved:
+    if _plain(mine) == _plain(theirs):
         return True
     return False if _is_moved(mine.words, theirs.words) else None
 
 
+def _differ_in_words(one: str, other: str) -> bool:
+    """Returns True if two texts can be nothing but commands of one program with other words: `curl -X PUT` is not `curl -X POST`, though "put" says
+    little in a sentence."""
+    mine, theirs = _of_one_program(one, other)
+    if mine is None or theirs is None or mine.program in WRAPPERS:
+        return False
+    return commands_in(one).is_certain and commands_in(other).is_certain and _stems(mine) != _stems(theirs)
+
+
+def _stems(command: Command) -> list[str]:
+    return sorted(map(stem, _plain(command)))
+
+
+def _plain(command: Command) -> list[str]:
+    """The words of a command that are no options."""
+    return [word for word in command.words if not is_flag(word)]
+
+
 def _is_moved(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`."""
+    """Returns True if the same words stand in another order, the options apart: `cp old new`, `cp new old`; `sed s/a/b/`, `sed s/b/a/`."""
     is_option = [[word if is_flag(word) else "" for word in each] for each in (words, others)]
-    return words != others and sorted(words) == sorted(others) and is_option[0] == is_option[1]
+    if is_option[0] != is_option[1]:
+        return False
+    parts = [[part for word in each for part in _PART.findall(word)] for each in (words, others)]
+    return any(one != other and sorted(one) == sorted(other) for one, other in ((words, others), parts))
+
+
+def _of_one_program(one: str, other: str) -> tuple[Command, Command] | tuple[None, None]:
+    """Two texts as commands of one program: as they stand, or in other spellings that have the same words; `None` if they are none."""
+    pairs = [(mine, theirs) for mine in _spellings(one) for theirs in _spellings(other) if mine.program == theirs.program]
+    same = (pair for pair in pairs if pair == (_spellings(one)[0], _spellings(other)[0]) or _stems(pair[0]) == _stems(pair[1]))
+    return next(same, (None, None))
 
 
 @lru_cache(maxsize=1_024)
-def _command(text: str) -> Command | None:
-    """The command that a text is, as it stands; `None` if it is anything else, or several."""
+def _spellings(text: str) -> tuple[Command, ...]:
+    """The command that a text is, as it stands, and as what is another spelling of it: `docker compose` for `docker-compose`, `pytest` for `python -m
+    pytest`. None if it is anything else, or several."""
     if _JOINING.search(text):
-        return None
+        return ()
     pipelines = commands_in(text).pipelines
-    return pipelines[0][0][0] if len(pipelines) == 1 and pipelines[0] and pipelines[0][0] else None
+    if len(pipelines) != 1 or not pipelines[0] or not pipelines[0][0]:
+        return ()
+    first, *others = pipelines[0][0]
+    is_module = first.program == "python" and first.words[:1] == ("-m",)
+    return first, *(one for one in others if is_module or first.program.startswith(f"{one.program}-"))
 
 
 def _has_more_steps(one: str, other: str) -> bool:
@@ -156,6 +202,19 @@ def _is_code(text: str) -> bool:
         return True
     steps = _STEP.split(" ".join(words))
     return all(step and " " not in step for step in steps) and any(_NAME_IN_CODE.fullmatch(step) for step in steps)
+
+
+def _is_sequence(text: str) -> bool:
+    """Returns True if a text is several steps, each of them a call or the name of one."""
+    steps = _STEP.split(_CALL.sub(r"\1()", text))
+    return len(steps) > 1 and all(_NAME_IN_CODE.fullmatch(step) for step in steps)
+
+
+@lru_cache(maxsize=1_024)
+def _as_code(text: str) -> tuple[str, bool]:
+    """A text without the verbs that only say that code is called (`call get_user then call update_user`), and whether nothing but code is left."""
+    calls = _CALLING.sub(r"\1", text)
+    return calls, _is_code(text) or _is_sequence(calls)
 
 
 def _spelt_code(text: str) -> str:

@@ -33,7 +33,7 @@ _READING = frozenset(("ack", "ag", "cat", "echo", "egrep", "grep", "less", "man"
 """Programs that only read or show what they are given."""
 _KEYWORDS = frozenset(("do", "else", "if", "then", "while", "!", "$", ">"))
 """Words that stand before a command; among them two prompts."""
-_PROSE = STOPWORDS - frozenset("all d do down for i if in m more no off on once out s same t up while".split())  # noqa: SIM905
+_PROSE = STOPWORDS - frozenset("all d do down for get i if in m more no off on once out s same t up while".split())  # noqa: SIM905
 """Words that do not stand in commands."""
 
 _LONG_OPTIONS = {
@@ -47,6 +47,18 @@ _LONG_OPTIONS = {
 """Short options whose long ones begin with another letter, or have several words."""
 _TAKING_VALUES = {"curl": "AbCdeEFhHmoQrTuwxXyYz", "git": "CcFmtu", "make": "CfIjloW", "pytest": "cknmoprW", "rsync": "BefMT"}
 """Short options behind which the rest of a word is their value: `-mfinal`."""
+_LONG_WORDS = {
+    "cargo": {"b": "build", "c": "check", "r": "run", "t": "test"},
+    "npm": {"add": "install", "clean-install": "ci", "i": "install", "remove": "uninstall", "rm": "uninstall", "t": "test"},
+    "pnpm": {"i": "install", "rm": "remove", "t": "test"},
+}
+"""Commands of programs in other spellings."""
+_RESOURCES = {
+    "cm": "configmap", "deploy": "deployment", "ds": "daemonset", "ing": "ingress", "no": "node", "ns": "namespace", "po": "pod",
+    "pvc": "persistentvolumeclaim", "sts": "statefulset", "svc": "service",
+}  # fmt: skip
+_RESOURCES |= {f"{name}s": name for name in _RESOURCES.values()}
+"""Short names and plurals of what `kubectl` works on."""
 _WRITTEN_AS = {"gradlew": "gradle", "mvnw": "mvn"}
 """Scripts in a project that stand for a program."""
 
@@ -133,8 +145,20 @@ def version_of(word: str) -> str:
     return found[0] if found else ""
 
 
-def with_long_options(program: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Returns the words after a program, with the short options that `_LONG_OPTIONS` knows written out."""
+def written_out(program: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Returns the words after a program with what is short written out, where that is known: `i` for `install`, `-k` for `--insecure`."""
+    return _with_long_options(program, _with_long_words(program, words))
+
+
+def _with_long_words(program: str, words: Sequence[str]) -> Sequence[str]:
+    if program == "kubectl":
+        return [_RESOURCES.get(sort, sort) + slash + name for sort, slash, name in (word.partition("/") for word in words)]
+    place = next((place for place, word in enumerate(words) if not is_flag(word)), len(words))
+    known = _LONG_WORDS.get(program, {})
+    return [known.get(word, word) if at == place else word for at, word in enumerate(words)] if known else words
+
+
+def _with_long_options(program: str, words: Sequence[str]) -> tuple[str, ...]:
     known = next(
         (_LONG_OPTIONS[name] for name in (program, *(f"{program} {word}" for word in words)) if name in _LONG_OPTIONS), None
     )
@@ -225,7 +249,7 @@ def _readings(words: Sequence[_Word]) -> Stage:
         if not program or len(found) >= _MOST_READINGS:
             continue
         wrappers = frozenset(command.program for command in found) & WRAPPERS
-        found.append(Command(program, with_long_options(program, texts[place + 1 :]), wrappers, version_of(texts[place])))
+        found.append(Command(program, written_out(program, texts[place + 1 :]), wrappers, version_of(texts[place])))
         first, _, second = program.partition("-")
         if second:  # `docker-compose up` is `docker compose up`
             found.append(Command(first, (second, *texts[place + 1 :]), wrappers))

@@ -51,7 +51,11 @@ def unmatched(stems: frozenset[str], others: frozenset[str]) -> frozenset[str]:
 @lru_cache(maxsize=16_384)
 def opposites(word: str) -> frozenset[str]:
     """The stems that are opposites of a stem: those that are listed, and what is left of it without a prefix that undoes."""
-    undone = (word[len(prefix) :] for prefix in _UNDOING if word.startswith(prefix) and len(word) - len(prefix) >= _LEAST)
+    undone = (
+        word[len(prefix) :]
+        for prefix in _UNDOING
+        if word.startswith(prefix) and len(word) >= _LEAST + len(prefix) - (prefix == "un")
+    )
     return _OPPOSITES.get(word, frozenset()).union(undone)
 
 

@@ -4,7 +4,7 @@ NEGATORS = frozenset(
     """
     avoid avoided avoiding avoids ban banned bans cannot cant dont excluding except forbid forbade forbidden forbids
     instead neither never no non none nor not omit omits omitted omitting prohibit prohibited prohibits rather refrain refrained
-    refraining skip skipped skipping skips stop stopped stopping stops without wont zero
+    refraining skip skipped skipping skips stop stopped stopping stops unless without wont zero
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 """Words that deny what follows them. Those that end in n't do, too."""
@@ -29,13 +29,17 @@ GENRES = frozenset(
 
 NUMBERS = {
     "one": "1", "single": "1", "two": "2", "twice": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15", "sixteen": "16", "twenty": "20", "thirty": "30",
-    "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000", "double": "2", "doubled": "2", "doubling": "2", "triple": "3",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "dozen": "12", "fifteen": "15", "sixteen": "16", "twenty": "20",
+    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100",
+    "thousand": "1000", "thrice": "3", "double": "2", "doubled": "2", "doubling": "2", "triple": "3",
     "tripled": "3", "tripling": "3",
 }  # fmt: skip
 
 AMOUNTS = frozenset(("double", "doubled", "doubling", "triple", "tripled", "tripling"))
 """Numbers that are verbs, too."""
+
+DETERMINERS = frozenset("a all an both each every her his its my our that the their these this those what your".split())  # noqa: SIM905
+"""Words before which "double" is an amount: "double the quota", not "double quotes"."""
 
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1), "m": ("s", 60), "min": ("s", 60),
@@ -43,6 +47,7 @@ UNITS = {
     "week": ("s", 604800), "month": ("month", 1), "year": ("month", 12), "b": ("B", 1), "byte": ("B", 1), "kb": ("B", 1e3), "mb": ("B", 1e6),
     "gb": ("B", 1e9), "tb": ("B", 1e12), "kib": ("B", 1e3), "mib": ("B", 1e6), "gib": ("B", 1e9), "%": ("%", 1), "percent": ("%", 1),
     "ki": ("B", 1e3), "mi": ("B", 1e6), "gi": ("B", 1e9), "k": ("", 1e3), "x": ("", 1), "time": ("", 1),
+    "eur": ("EUR", 1), "euro": ("EUR", 1), "usd": ("USD", 1), "dollar": ("USD", 1), "gbp": ("GBP", 1), "chf": ("CHF", 1),
 }  # fmt: skip
 """A unit with what it measures and how much of it one is."""
 
@@ -73,6 +78,6 @@ IRREGULAR = {
     "spoken": "speak", "stood": "stand", "stuck": "stick", "taken": "take", "taught": "teach",
     "threw": "throw", "thrown": "throw", "told": "tell", "took": "take", "thought": "think", "understood": "understand", "went": "go",
     "won": "win", "wrote": "write", "written": "write", "indices": "index", "indexes": "index", "queries": "query",
-    "criteria": "criterion", "children": "child", "people": "person",
+    "prod": "production", "criteria": "criterion", "children": "child", "people": "person",
 }  # fmt: skip
-"""Forms that no rule of endings leads back."""
+"""Forms that no rule of endings leads back, and what is short for a word."""

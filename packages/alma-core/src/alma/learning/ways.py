@@ -21,6 +21,9 @@ pairs is surer. `benchmarks/strategy_lists.py`."""
 WEIGHTS, BASE = (14.7, -23.5, -1.8, 8.8, 5.4, -6.2, 7.9), -7.7
 """What `features` and a constant make of the log-odds: a logistic regression (`benchmarks/sameness_constants.py`)."""
 
+MOST_MEAN = 0.78
+"""Means of all cosines above this say no more: the weights are fitted on lists that are hardly ever nearer. Those of near copies are."""
+
 HIGH = 0.6
 """What a cosine exceeds this by has a weight of its own."""
 
@@ -38,16 +41,18 @@ SAME_WORDS = 5.0
 def features(cosines: Floats) -> Floats:
     """What vectors say of each pair of k ≥ 2 strategies of one subject (7 × k × k), weighed by `WEIGHTS`.
 
-    The cosine; that over √k; what it exceeds `HIGH` by; how far it is ahead of the mean cosine of both with the others; the mean of all cosines;
-    their standard deviation; 1 / √k. The fourth and the sixth are times 1 − 1 / √(k − 1): little is seen of few.
+    The cosine; that over √k; what it exceeds `HIGH` by; how far it is ahead of the mean cosine of both with the others; the mean of all cosines,
+    up to `MOST_MEAN` where there are others than the two; their standard deviation; 1 / √k. The fourth and the sixth are times 1 − 1 / √(k − 1):
+    little is seen of few.
     """
     count = len(cosines)
     few, share = 1 / np.sqrt(count), 1 - 1 / np.sqrt(count - 1)
     pairs = cosines[np.triu_indices(count, 1)]
     near = cosines.sum(axis=1) - np.diag(cosines)
     around = (near[:, None] + near - 2 * cosines) / (2 * max(count - 2, 1))
+    mean = pairs.mean() if count == 2 else min(pairs.mean(), MOST_MEAN)
     of_pairs = [cosines, few * cosines, np.maximum(cosines - HIGH, 0.0), share * (cosines - around)]
-    return np.stack([*of_pairs, *(np.full_like(cosines, one) for one in (pairs.mean(), share * pairs.std(), few))])
+    return np.stack([*of_pairs, *(np.full_like(cosines, one) for one in (mean, share * pairs.std(), few))])
 
 
 def log_odds(cosines: Floats, words: Floats) -> Floats:

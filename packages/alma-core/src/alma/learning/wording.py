@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from alma.learning.reading import ARROW, COMMA, words_and_numbers
+from alma.learning.reading import ARROW, COMMA, in_order
+from alma.learning.relations import Relations, bindings, relations
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
+_PERCENT = re.compile(r"(?<=\d)\s?%")
+"""A unit, not a sign: `10%` is 10 percent."""
+_QUOTED_SIGNS = re.compile(r"""(["'`])([^\w\s"'`]+|\\\w)\1""")
+"""Values that have no letters: `sep=";"`, `sep="\\t"`."""
 _PREFERRED_TO = frozenset(("over", "to"))
 _WITHOUT_CONTENT = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
@@ -55,6 +60,10 @@ class Wording:
     earlier: Stems
     later: Stems
     """What comes first and what comes second: in time, or from where to where. Both empty where nothing says so."""
+    relations: Relations
+    """Things and numbers, each with its relation to what is done, such as "from"."""
+    bindings: Relations
+    """Numbers, each with the telling stem before it."""
     governing: frozenset[tuple[str, str]]
     """Each telling stem whose opposite is in the text, too, with the telling stem after it."""
     sequence: tuple[str, ...]
@@ -69,14 +78,15 @@ class Wording:
 def wording(text: str) -> Wording:
     """Reads a text. The same for the same text, always."""
     plain = ARROW.sub(" then ", text)
-    words, numbers = words_and_numbers(plain)
+    items = in_order(plain)
+    words, numbers = ([item for item, is_number in items if is_number is wanted] for wanted in (False, True))
     everything = frozenset(map(stem, words))
     opposed = frozenset().union(*map(opposites, everything))
     telling = _telling(words)
-    earlier, later = _order(words)
+    earlier, later = _order([item for item, _ in items] if _exchanges(words) else words)  # "replace NaN with 0"
     return Wording(
         normal=spelt(text),
-        signs=signs(plain),
+        signs=(*signs(_PERCENT.sub(" ", plain)), *(value for _, value in _QUOTED_SIGNS.findall(plain))),
         all=everything,
         opposed=opposed,
         telling=telling,
@@ -87,6 +97,8 @@ def wording(text: str) -> Wording:
         versions=frozenset(_version(word) for word in words if word[-1].isdigit()),
         earlier=earlier,
         later=later,
+        relations=relations(items, _WITHOUT_CONTENT),
+        bindings=bindings(items, _WITHOUT_CONTENT),
         governing=_governing(words, opposed),
         sequence=tuple(stem(word) for word in words if word not in _WITHOUT_CONTENT),
         spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
@@ -138,9 +150,13 @@ def _order(words: Sequence[str]) -> tuple[Stems, Stems]:
             return _around(words, place)
         if word in _EARLIER_IS_RIGHT:
             return _around(words, place)[::-1]
-    aims = _AIMS_OF_EXCHANGE if any(word.startswith(_EXCHANGING) for word in words) else _AIMS
+    aims = _AIMS_OF_EXCHANGE if _exchanges(words) else _AIMS
     aim = next((place for place, word in enumerate(words) if word in aims), None)
     return (frozenset(), frozenset()) if aim is None else _around(words, aim)
+
+
+def _exchanges(words: Sequence[str]) -> bool:
+    return any(word.startswith(_EXCHANGING) for word in words)
 
 
 def _around(words: Sequence[str], place: int) -> tuple[Stems, Stems]:
