@@ -79,7 +79,8 @@ def _vector(room: Room, strategy: str) -> Vector:
 def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]]) -> Iterator[StrategyRecord]:
     with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
         shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
-        maker = RecordMaker(known, Standings(known, needed_by(room, asked.reader)), reader=asked.reader)
+        standings = Standings(known, needed_by(room, asked.reader))
+        maker = RecordMaker(known, standings, reader=asked.reader, is_of_steps=is_of_steps)
         yield from [maker.record(row) for row in shown]
 
 
