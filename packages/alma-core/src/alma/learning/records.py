@@ -90,7 +90,7 @@ class RecordMaker:
             summary=_summary(text, verdict, counts, advice, row, tasks, is_of_steps=self.is_of_steps),
             heuristic_id=next((seen.heuristic for seen in entries if seen.heuristic), None),
             anti_pattern_id=next((seen.anti_pattern for seen in entries if seen.anti_pattern), None),
-            why_bad=why_bad(_with_reasons(entries)) if fails and entries else None,
+            why_bad=why_bad(_with_reasons(entries), is_of_users=_is_of_users(entries)) if fails and entries else None,
             shared_from=None if owner == self.reader else owner,
             similarity=float(advice.nearest[row]) if self.known.question.task else None,
             is_of_steps=self.is_of_steps,
@@ -142,6 +142,11 @@ def bounds(lower: float, upper: float, *, is_changed: bool) -> str:
 
 def _with_reasons(entries: list[Evidence]) -> Evidence:
     return replace(entries[0], reasons=merged_reasons(seen.reasons for seen in entries))
+
+
+def _is_of_users(entries: list[Evidence]) -> bool:
+    """Returns True if several users failed: their errors may be held back."""
+    return len({seen.user_id for seen in entries if seen.user_id and seen.lifetime.failures}) > 1
 
 
 def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int, *, is_of_steps: bool) -> str:
