@@ -240,4 +240,4 @@ def test_the_table_says_which_row_is_of_steps(tried) -> None:
 
     attempt, step = (list(records_table([each]).columns[0].cells) for each in (row, row.model_copy(update={"is_of_steps": True})))
 
-    assert [f"as a step for {TASK}" in str(cell) for cell, in (attempt, step)] == [False, True]
+    assert [f"as a step for {TASK}" in str(cell) for (cell,) in (attempt, step)] == [False, True]

@@ -11,9 +11,11 @@ MOST_SURE = 0.99
 
 
 def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
-    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks` its counts are, how `sure`, in words (`said`), and how it is named.
+    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks` its counts are, how `sure`, in words (`said`), and
+    how it is named.
 
-    A proof may rest on other tasks too: their number is in the words. Its `successes` are given where they are no whole number, with the trials that they are of.
+    A proof may rest on other tasks too: their number is in the words. Its `successes` are given where they are no whole number, with the trials
+    that they are of.
     """
     sure = {} if level.standing is Standing.CANDIDATE else {"sure": round(level.sure, 3)}
     words = _believed(level, "better", "works") if works else _believed(level, "worse", "fails")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.learning.consulting import Consulted
+from alma.learning.experience import Floats
 from alma.learning.pooling import SAME_WAY
 from alma.learning.records import RecordMaker
 from alma.learning.standings import Standings
@@ -87,7 +88,10 @@ def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str
 def shown_rows(known: Consulted) -> Iterator[int]:
     """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly
     better; where near tasks are counted, one of those that were tried on these."""
-    own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
+    won, own = (
+        np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, column], len(known.texts))
+        for column in (0, 1)
+    )
     is_counted = known.advice.own_trials > 0
     left = np.array([bool(text) for text in known.texts], dtype=bool)
     for row in np.lexsort((np.arange(len(own)), -own, ~is_counted)).tolist():
@@ -95,13 +99,15 @@ def shown_rows(known: Consulted) -> Iterator[int]:
             members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0) & (is_counted | ~is_counted[row]))
             left &= known.same[row] < SAME_WAY
             if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
-                yield _standing_for(row, members, known.advice.expected)
+                yield _standing_for(row, members, known.advice.expected, won, own)
 
 
-def _standing_for(row: int, members: NDArray[np.intp], expected: NDArray[np.float64]) -> int:
-    """The member of a group that its row shows: those that only sound alike may do differently."""
+def _standing_for(row: int, members: NDArray[np.intp], expected: Floats, won: Floats, own: Floats) -> int:
+    """The member of a group that its row shows: those that only sound alike may do differently. What mostly works is shown by words that did."""
     if not len(members):
         return row
+    if 2 * won[members].sum() > own[members].sum() and 2 * won[row] < own[row]:
+        row = int(members[np.argmax(np.where(2 * won[members] >= own[members], own[members], 0.0))])
     best = int(members[np.argmax(expected[members])])
     return best if expected[best] >= expected[row] + CLEARLY_BETTER else row
 
