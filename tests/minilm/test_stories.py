@@ -150,3 +150,22 @@ def test_a_warning_stays_when_something_else_is_tried_on_a_task_that_is_less_lik
     assert row.verdict == "seems to fail"
     assert [one.pattern for one in alma.retrieve("Remove duplicate partners", "analyst").anti_patterns] == [failing]
     assert alma.check("analyst", failing).warnings
+
+
+def test_a_report_lists_under_a_task_only_what_was_tried_on_tasks_like_it(alma: ALMA) -> None:
+    for task, way in (
+        ("Join the CRM table with billing", "cast both keys to str, then merge"),
+        ("Join the web table with billing", "merge after astype(str)"),
+        ("Delete old rows of the audit table", "delete in batches"),
+        ("Delete old rows of the sessions table", "delete in batches"),
+        ("Parse the dates of the invoice table", "to_datetime with dayfirst"),
+    ):
+        alma.learn("analyst", task, "success", way)
+
+    views = {view.task: view for view in alma.overview().learning.classes}
+
+    assert any(row.tasks == 0 for row in alma.strategies("Join the CRM table with billing", "analyst"))
+    for view in views.values():
+        assert view.rows
+        assert all(row.tasks for row in view.rows)
+        assert view.trials == sum(row.trials for row in view.rows)

@@ -152,6 +152,20 @@ def test_a_memory_below_the_last_of_its_kind(alma: ALMA, clock: ManualClock) -> 
     assert "top_k=4 would return it" in str(told)
 
 
+def test_an_outcome_of_another_matter_fills_no_place_beside_one_that_is_about_the_task(alma: ALMA) -> None:
+    about = alma.learn("hal", "Change the delivery address of an order", "success", "ask the carrier to redirect it")
+    other = alma.learn("hal", "Send a copy of the invoice of an order", "success", "invoices.resend")
+    task = "Change the delivery address of an order that was shipped"
+
+    told = alma.explain_retrieval(task, other.id, agent="hal")
+
+    assert alma.retrieve(task, "hal").ids == [about.id]
+    assert told.reason is Reason.ANOTHER_MATTER
+    assert "it is an outcome of another matter: its similarity 0." in str(told)
+    assert alma.retrieve(task, "hal", profile="recall").ids == [about.id, other.id]
+    assert alma.retrieve("Send the invoice of an order", "hal").ids == [other.id]
+
+
 def test_a_memory_that_is_not_similar_enough_to_be_scored(alma: ALMA, clock: ManualClock) -> None:
     for number in range(20):
         alma.learn("hal", f"Test the login form again number {number}", "failure", "by hand")
@@ -176,13 +190,14 @@ def test_a_memory_of_a_large_scope_that_no_search_brings_up(alma: ALMA, clock: M
     clock.advance(days=200)
     others = [f"The form for holidays, and {number} other words about nothing of the kind" for number in range(8)]
     newer = [alma.learn("hal", text, "success", "by hand").id for text in others]
-    told = {memory: alma.explain_retrieval("Test the login form", memory, agent="hal", top_k=1) for memory in newer}
+    asked: dict[str, Any] = {"agent": "hal", "profile": "recall"}  # which lists outcomes of other matters, too
+    told = {memory: alma.explain_retrieval("Test the login form", memory, top_k=1, **asked) for memory in newer}
     missing = next(one for one in told.values() if one.reason is Reason.NOT_A_CANDIDATE)
 
     assert missing.explanation is not None
     assert f"{missing.explanation.cosine:.3f}" in str(missing)
     assert missing.top_k_needed is not None
-    assert missing.memory_id in alma.retrieve("Test the login form", "hal", top_k=missing.top_k_needed).ids
+    assert missing.memory_id in alma.retrieve("Test the login form", top_k=missing.top_k_needed, **asked).ids
 
 
 def test_without_an_agent_it_is_asked_as_the_owner_and_says_so(alma: ALMA) -> None:
@@ -291,7 +306,7 @@ def without(world: World, told: RetrievalExplanation, alma: ALMA, ids: list[str]
         case Reason.ARCHIVED:
             set_archived(alma, told.memory_id, archived=False)
             return world
-        case Reason.BELOW_FLOOR:
+        case Reason.BELOW_FLOOR | Reason.ANOTHER_MATTER:
             return replace(world, query=words)
         case Reason.FOLDED:
             assert told.stands_for_it is not None

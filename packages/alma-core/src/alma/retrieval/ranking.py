@@ -9,6 +9,7 @@ import numpy as np
 
 from alma import scoring
 from alma.protocols import Candidate
+from alma.types.kinds import MemoryType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +22,15 @@ LOOK_AHEAD = 4
 """The first pass looks at this many times the number wanted. Only where copies of one content crowd out the rest, a second pass looks at
 all."""
 
+CLEARLY_ABOUT_IT, BESIDE_IT = 0.5, 0.4
+"""Where the most similar outcome has at least the first similarity, those with less than the second share of it are left out: with the tasks of one
+agent all have some words in common, and what is about another matter would fill the places that are left."""
+
 _Scored = tuple[float, bytes, int, str, Mapping[str, float], float, int]
 """The score negated, the tie, the memory, its kind, the factors, the usefulness and the copies of a contender: they sort as they are ranked."""
 
 _MEMORY: Final = 2
+_OUTCOME: Final = MemoryType.OUTCOME.value
 
 _UNUSED = (0, 0, 0, 0, 0.0, 0.0)
 
@@ -124,14 +130,21 @@ def ranked(
     profile: scoring.Profile,
     now: int,
     top_k: int,
+    of_one_matter: bool = False,
 ) -> list[Ranked]:
-    """Scores the contenders that still exist. Returns at most `top_k` of each kind, best first. `kinds` maps a partition to its kind."""
+    """Scores the contenders that still exist. Returns at most `top_k` of each kind, best first. `kinds` maps a partition to its kind.
+
+    Outcomes `of_one_matter` are those that are no less similar than `BESIDE_IT` says.
+    """
     stored = {candidate.memory: candidate for candidate in candidates}
     scored: list[_Scored] = []
+    nearest = CLEARLY_ABOUT_IT
     for contender in found:
         candidate = stored.get(contender.memory)
         if candidate is not None:
             kind = kinds[candidate.partition]
+            if of_one_matter and kind == _OUTCOME and contender.similarity > nearest:
+                nearest = contender.similarity
             factors, useful = _factors(contender, candidate, kind, profile, now)
             score = useful * profile.score(factors, kind)
             scored.append((-score, candidate.content_hash, contender.memory, kind, factors, useful, contender.copies))
@@ -140,8 +153,11 @@ def ranked(
     chosen = _chosen_of_each_kind(scored, kept, top_k) if kept else None
     taken: Counter[str] = Counter()
     result = []
+    least = nearest * BESIDE_IT if nearest > CLEARLY_ABOUT_IT else 0.0
     for negative, tie, memory, kind, factors, useful, copies in scored:
         if chosen is not None and memory not in chosen:
+            continue
+        if kind == _OUTCOME and factors["similarity"] < least and memory not in kept:
             continue
         taken[kind] += 1
         if taken[kind] <= top_k:

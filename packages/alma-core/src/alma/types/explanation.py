@@ -149,6 +149,7 @@ class Reason(StrEnum):
     FOLDED = "folded"
     NOT_A_CONTENDER = "not_a_contender"
     CONTRADICTED = "contradicted"
+    ANOTHER_MATTER = "another_matter"
     BELOW_LAST = "below_last"
 
 

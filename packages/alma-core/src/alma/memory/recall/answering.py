@@ -264,7 +264,15 @@ def scored(
 ) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
     candidates = rules.kept(seen)
-    return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
+    return ranked(
+        chosen,
+        candidates,
+        kinds=asked.scope.kinds,
+        profile=asked.profile,
+        now=asked.now,
+        top_k=top_k,
+        of_one_matter=asked.profile.counts_usefulness,  # to recall is to list what is similar, however little
+    )
 
 
 def contenders_for(top_k: int) -> int:

@@ -29,8 +29,9 @@ from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_SHARE
-from alma.retrieval.ranking import Contender, Ranked
+from alma.retrieval.ranking import BESIDE_IT, CLEARLY_ABOUT_IT, Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
+from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.scope import Access
 from alma.types.tags import not_an_id
@@ -197,6 +198,12 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, explainer: _E
         other = _memory(room, equal[0]).id
         why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
         return explainer.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
+    if equal and (nearest := _nearest_of_another_matter(room, asked, answer, item)):
+        why = (
+            f"it is an outcome of another matter: its similarity {item.factors['similarity']:.4f} is less than {BESIDE_IT} of {nearest:.4f}, that "
+            "of the most similar outcome; profile='recall' lists what is similar, however little"
+        )
+        return explainer.left_out(Reason.ANOTHER_MATTER, why, **numbers)
     needed = _top_k_that_returns(room, asked, memory)
     if not equal:
         reason, why = Reason.NOT_A_CANDIDATE, _not_found(explanation)
@@ -208,6 +215,15 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, explainer: _E
     rest = f"; the last {item.kind} returned has {last[0]:.4f}" if last else ""
     remedy = f"; top_k={needed} would return it" if needed else ""
     return explainer.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
+
+
+def _nearest_of_another_matter(room: Room, asked: Asked, answer: Answer, item: Ranked) -> float | None:
+    """The similarity of the most similar outcome beside which a memory, an outcome too, is left out, whatever its score."""
+    if item.kind != MemoryType.OUTCOME or not asked.profile.counts_usefulness:
+        return None
+    ranking = scored(asked, answer.contenders, candidates_of(room, asked, answer.contenders), answer.rules, top_k=_BOUNDLESS)
+    nearest = max((one.factors["similarity"] for one in ranking if one.kind == item.kind), default=0.0)
+    return nearest if nearest > CLEARLY_ABOUT_IT and item.factors["similarity"] < BESIDE_IT * nearest else None
 
 
 def _beside_the_point(explanation: Explanation, floor: Floor) -> str:
