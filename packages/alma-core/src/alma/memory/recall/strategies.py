@@ -88,10 +88,8 @@ def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str
 def shown_rows(known: Consulted) -> Iterator[int]:
     """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly
     better; where near tasks are counted, one of those that were tried on these."""
-    won, own = (
-        np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, column], len(known.texts))
-        for column in (0, 1)
-    )
+    counts = known.side.counts.rows[known.cells, :2].astype(np.float64).T
+    won, own = (np.bincount(known.cell_rows, known.cell_weights * count, len(known.texts)).astype(np.float64) for count in counts)
     is_counted = known.advice.own_trials > 0
     left = np.array([bool(text) for text in known.texts], dtype=bool)
     for row in np.lexsort((np.arange(len(own)), -own, ~is_counted)).tolist():
