@@ -169,3 +169,20 @@ def test_a_report_lists_under_a_task_only_what_was_tried_on_tasks_like_it(alma: 
         assert view.rows
         assert all(row.tasks for row in view.rows)
         assert view.trials == sum(row.trials for row in view.rows)
+
+
+def test_of_a_task_like_none_before_nothing_is_known_however_many_were_tried(alma: ALMA) -> None:
+    for kind, way in (
+        ("Refund order {} that arrived broken", "verify the identity, then refund"),
+        ("Cancel the subscription of customer {}", "cancel at the end of the period"),
+        ("Change the delivery address of order {}", "ask the carrier to redirect it"),
+        ("Send a copy of the invoice of order {}", "invoices.resend"),
+        ("Customer {} cannot log in", "send a link to reset the password"),
+    ):
+        for number in range(48112, 48120):
+            alma.learn("desk", kind.format(number), "success", way)
+
+    for task in ("What is the weather in Oslo?", "Write a poem about the sea"):
+        assert not alma.strategies(task, "desk").rows
+        assert not alma.assess(context=task, agent="desk").is_known
+    assert alma.strategies("Refund order 50001, the parcel is damaged", "desk")[0].tasks
