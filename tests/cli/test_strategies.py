@@ -233,3 +233,11 @@ def test_what_was_learned_of_a_type_is_asked_for_by_the_type(project) -> None:
     assert not project("explain", "Move the mail", rules[0]["memory"]["id"], "-a", "victor", "--json").json["selected"]
     assert project("assess", GOOD, "--context", "Move the mail", *typed).json["trials"] == 3
     assert not project("assess", GOOD, "--context", "Move the mail", "-a", "victor", "--json").json["is_known"]
+
+
+def test_the_table_says_which_row_is_of_steps(tried) -> None:
+    row = StrategyRecord.model_validate(tried("strategies", "-a", "victor", "--json").json["rows"][0])
+
+    attempt, step = (list(records_table([each]).columns[0].cells) for each in (row, row.model_copy(update={"is_of_steps": True})))
+
+    assert [f"as a step for {TASK}" in str(cell) for (cell,) in (attempt, step)] == [False, True]

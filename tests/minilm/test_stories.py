@@ -129,3 +129,71 @@ def test_a_warning_that_rests_on_near_tasks_outlives_a_change_to_an_embedder_tha
     assert alma.check("dev", "rolling update").warnings
     alma.learn("dev", "Deploy the mail service", "success", "rolling update")
     assert not alma.check("dev", "rolling update").warnings
+
+
+def test_a_warning_stays_when_something_else_is_tried_on_a_task_that_is_less_like_its_own(alma: ALMA) -> None:
+    failing = "df.drop_duplicates()"
+    for task, way, error in (
+        ("Load the customer CSV export (2.1 GB) into pandas", "pd.read_csv(path, chunksize=200_000, usecols=cols)", None),
+        ("Load the events CSV export (5 GB) into pandas", "pd.read_csv('events.csv')", "Killed (exit code 137)"),
+        ("Load the events CSV export (5 GB)", "used duckdb read_csv_auto instead of pandas", None),
+        ("Load the clicks CSV (4 GB)", "duckdb: SELECT * FROM read_csv_auto('clicks.csv')", None),
+        ("Load the small lookup CSV with country codes", "pd.read_csv('countries.csv')", None),
+        ("Load the small lookup CSV with currencies", "pd.read_csv('currencies.csv')", None),
+        ("Parse dates of the signups table", "pd.to_datetime(df['signup'], dayfirst=True)", None),
+        ("Parse dates of the returns table", "pd.to_datetime(df['returned_at'], format='%d/%m/%Y')", None),
+        ("Parse dates of the refunds table", "pd.to_datetime(df['refunded_at'])", "'31/01/2023' does not match format"),
+        ("Weekly active users of the app", "filtered on event_date before COUNT(DISTINCT user_id)", None),
+        ("Weekly active users of the web shop", "COUNT(DISTINCT user_id) with WHERE event_date >= '2024-01-01'", None),
+        ("Daily active users of the web shop", "SELECT COUNT(DISTINCT user_id) FROM events", "quota exceeded, 4.2 TB scanned"),
+        ("Daily active users of the app", "APPROX_COUNT_DISTINCT(user_id) with a filter on event_date", None),
+        ("Churn rate by cohort", "left join cancellations, fillna(0), then groupby('cohort').churned.mean()", None),
+        ("Churn rate by plan", "left join cancellations, fill missing with 0, groupby plan mean", None),
+        ("Remove duplicate customers", failing, "still 1,204 duplicates: mail differs in case"),
+        ("Remove duplicate leads", "normalise e-mail (lower, strip) and drop_duplicates(subset=['mail'])", None),
+        ("Remove duplicate suppliers", failing, "duplicates remain, names differ in case"),
+        ("Delete test accounts from the staging table", "SELECT first, then DELETE by is_test in a transaction", None),
+        ("Delete old sessions", "DELETE FROM sessions in batches of 10k", None),
+    ):
+        alma.learn("analyst", task, "failure" if error else "success", way, error_message=error)
+
+    (row,) = [row for row in alma.strategies("Remove duplicate partners", "analyst") if row.strategy == failing]
+    assert row.verdict == "seems to fail"
+    assert [one.pattern for one in alma.retrieve("Remove duplicate partners", "analyst").anti_patterns] == [failing]
+    assert alma.check("analyst", failing).warnings
+
+
+def test_a_report_lists_under_a_task_only_what_was_tried_on_tasks_like_it(alma: ALMA) -> None:
+    for task, way in (
+        ("Join the CRM table with billing", "cast both keys to str, then merge"),
+        ("Join the web table with billing", "merge after astype(str)"),
+        ("Delete old rows of the audit table", "delete in batches"),
+        ("Delete old rows of the sessions table", "delete in batches"),
+        ("Parse the dates of the invoice table", "to_datetime with dayfirst"),
+    ):
+        alma.learn("analyst", task, "success", way)
+
+    views = {view.task: view for view in alma.overview().learning.classes}
+
+    assert any(row.tasks == 0 for row in alma.strategies("Join the CRM table with billing", "analyst"))
+    for view in views.values():
+        assert view.rows
+        assert all(row.tasks for row in view.rows)
+        assert view.trials == sum(row.trials for row in view.rows)
+
+
+def test_of_a_task_like_none_before_nothing_is_known_however_many_were_tried(alma: ALMA) -> None:
+    for kind, way in (
+        ("Refund order {} that arrived broken", "verify the identity, then refund"),
+        ("Cancel the subscription of customer {}", "cancel at the end of the period"),
+        ("Change the delivery address of order {}", "ask the carrier to redirect it"),
+        ("Send a copy of the invoice of order {}", "invoices.resend"),
+        ("Customer {} cannot log in", "send a link to reset the password"),
+    ):
+        for number in range(48112, 48120):
+            alma.learn("desk", kind.format(number), "success", way)
+
+    for task in ("What is the weather in Oslo?", "Write a poem about the sea"):
+        assert not alma.strategies(task, "desk").rows
+        assert not alma.assess(context=task, agent="desk").is_known
+    assert alma.strategies("Refund order 50001, the parcel is damaged", "desk")[0].tasks

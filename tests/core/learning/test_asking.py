@@ -48,6 +48,21 @@ def test_a_row_with_counts_of_near_tasks_has_words_that_were_tried_on_these(near
     assert list(shown_rows(cast("Consulted", known))) == [shown]
 
 
+def test_a_row_of_what_mostly_works_has_words_that_worked() -> None:
+    """The first of three wordings was tried on the nearest task, and failed there."""
+    advice = SimpleNamespace(own_trials=np.ones(3), trials=np.full(3, 2.7), expected=np.full(3, 0.65))
+    known = SimpleNamespace(
+        texts=["read a.csv", "read b.csv", "read c.csv"],
+        same=np.full((3, 3), BY_VECTORS),
+        cells=np.arange(3),
+        cell_rows=np.arange(3),
+        cell_weights=np.array([1.0, 0.8, 0.9]),
+        side=SimpleNamespace(counts=SimpleNamespace(rows=np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]))),
+        advice=advice,
+    )
+    assert list(shown_rows(cast("Consulted", known))) == [2]
+
+
 @pytest.mark.slow
 def test_what_was_tried_more_than_once_is_told_however_many_single_attempts_came_after(alma: ALMA) -> None:
     for _ in range(3):

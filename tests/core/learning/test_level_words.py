@@ -79,3 +79,8 @@ def test_what_may_succeed_half_the_time_and_has_no_comparison_fails_more_often_t
     assert (
         anti_pattern_name(seen(4, 10, 5, rest=None), Level(Standing.CANDIDATE, Than.HALF, 0.8, 5)) == "Fails more often than not"
     )
+
+
+def test_the_tasks_beside_the_counts_are_those_of_the_counts_also_where_the_proof_rests_on_more() -> None:
+    said = said_of(EIGHT, Level(Standing.PROVEN, Than.OTHERS, 1.0, 24), works=True)
+    assert (said["tasks"], said["said"]) == (5, "proven over 24 tasks")

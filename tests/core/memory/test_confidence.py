@@ -37,3 +37,14 @@ def test_a_strategy_that_only_failed_calls_for_caution(tmp_path: Path, stored_in
         found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")
 
     assert (found.verdict, found.recommendation) == ("seems to fail", "caution")
+
+
+def test_retries_of_another_task_of_the_type_are_one_cluster_whatever_is_tried(alma: ALMA) -> None:
+    for _ in range(8):
+        alma.learn("dev", "Restore the backup", "failure", "copy the files", task_type="restore")
+
+    here = alma.assess(context="Restore the backup", agent="dev", task_type="restore")
+    elsewhere = alma.assess(context="Restore the mailboxes", agent="dev", task_type="restore")
+
+    assert here.interval.upper < 0.3
+    assert elsewhere.interval.upper > 0.7

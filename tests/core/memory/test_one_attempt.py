@@ -150,3 +150,17 @@ def test_a_run_that_failed_by_its_step_says_so_once(alma: ALMA) -> None:
         episode.step("kubectl apply", error="ImagePullBackOff")
         episode.fail("ImagePullBackOff", strategy="kubectl apply", feedback="seen by all")
     assert notes(alma)[0].count("ImagePullBackOff") == 1
+
+
+def test_a_step_and_an_attempt_in_the_same_words_are_told_apart(alma: ALMA) -> None:
+    with alma.episode("dev", TASK) as episode:
+        episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
+        episode.succeed("kubectl apply")
+
+    rows = alma.strategies(TASK, "dev", include_steps=True)
+
+    assert [(row.strategy, row.successes, row.trials, row.is_of_steps) for row in rows] == [
+        ("kubectl apply", 1, 1, False),
+        ("kubectl apply", 0, 1, True),
+    ]
+    assert [row.summary.partition(":")[0] for row in rows] == ["kubectl apply", "kubectl apply (as a step)"]

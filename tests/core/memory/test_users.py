@@ -72,6 +72,18 @@ def test_a_user_of_one_agent_is_read_by_agents_that_inherit(open_store: OpenStor
         assert "zebrawood" not in everything(alma, "ann", agent="stranger")
 
 
+def test_a_warning_says_of_no_error_that_it_was_not_recorded_because_it_is_held_back(alma: ALMA) -> None:
+    for user in USERS:  # a task in the same words, of which any may read
+        told = {"task_type": "refund", "user_id": user, "error_message": f"{user} was angry"}
+        alma.learn("bot", "Refund the parcel", False, WAIT, **told)
+
+    seen = everything(alma, None)
+
+    assert f"Avoid: {WAIT}. Why: it failed for several users (failed 3 of 3 times" in seen
+    assert alma.strategies(agent="bot", task_type="refund")[0].why_bad == "it failed for several users"
+    assert "no error was recorded" not in seen
+
+
 def test_rules_come_from_several_users_without_the_words_of_any(alma: ALMA) -> None:
     for user in [*USERS, "dan"]:
         recorded(alma, user, secret=f"secret-{user}")

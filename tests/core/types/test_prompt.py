@@ -240,10 +240,17 @@ def test_a_prompt_reads_as_it_should() -> None:
     )
 
 
-def test_a_label_is_not_written_twice() -> None:
-    said = Outcome(task_description="Deploy it", outcome="failure", error_message="Error: port 80 is taken").described(None)
+@pytest.mark.parametrize("label", ["Error", "ERROR", "error"])
+def test_a_label_is_not_written_twice(label: str) -> None:
+    said = Outcome(task_description="Deploy it", outcome="failure", error_message=f"{label}: port 80 is taken").described(None)
 
     assert said == "Failed: Deploy it | Error: port 80 is taken"
+
+
+def test_a_full_stop_is_not_written_twice_so_that_a_command_stays_as_it_is() -> None:
+    said = AntiPattern(pattern="docker build .", why_bad="no lock", better_alternative="docker build -f Dockerfile .")
+
+    assert said.described(None).startswith("Instead do: docker build -f Dockerfile . Avoid: docker build . Why: no lock (")
 
 
 def test_an_anti_pattern_without_an_alternative_claims_none() -> None:

@@ -71,8 +71,9 @@ def _row(row: "StrategyRecord") -> tuple[str, ...]:
 def _description(row: "StrategyRecord") -> str:
     origin = f" (of {row.shared_from})" if row.shared_from else ""
     far = ", less similar" if row.trials and not row.tasks else ""
+    of_steps = "as a step " if row.is_of_steps else ""
     details = [
-        f"for {row.task_type or row.task}{far}{origin}",
+        f"{of_steps}for {row.task_type or row.task}{far}{origin}",
         f"why {row.why_bad}" if row.why_bad else "",
         f"and {row.unverified} not judged" if row.unverified else "",
         f"last {row.last_used:%Y-%m-%d}"

@@ -11,11 +11,12 @@ MOST_SURE = 0.99
 
 
 def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
-    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks`, how `sure`, in words (`said`), and how it is named.
+    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks` its counts are, how `sure`, in words (`said`), and
+    how it is named.
 
-    Its `successes` are given where they are no whole number, with the trials that they are of.
+    A proof may rest on other tasks too: their number is in the words. Its `successes` are given where they are no whole number, with the trials
+    that they are of.
     """
-    tasks = level.tasks if level.standing is Standing.PROVEN else row.tasks
     sure = {} if level.standing is Standing.CANDIDATE else {"sure": round(level.sure, 3)}
     words = _believed(level, "better", "works") if works else _believed(level, "worse", "fails")
     if works and level.than is Than.OTHERS and row.lifetime.rate < EVEN:
@@ -23,7 +24,7 @@ def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
     named = {} if works else {"caution": anti_pattern_name(row, level)}
     successes = row.lifetime.successes
     halves = {} if float(successes).is_integer() else {EXACT: [successes, row.lifetime.trials]}
-    return {"tasks": tasks, **halves, **sure, "said": words, **named}
+    return {"tasks": row.tasks, **halves, **sure, "said": words, **named}
 
 
 def anti_pattern_name(row: Row, level: Level) -> str:

@@ -52,6 +52,7 @@ class RecordMaker:
     known: Consulted
     standings: Standings
     reader: str
+    is_of_steps: bool = False
 
     def record(self, row: int) -> StrategyRecord:
         """The record of a row."""
@@ -86,12 +87,13 @@ class RecordMaker:
             sure=level.sure if level and level.standing is not Standing.CANDIDATE else None,
             last_used=from_micros(max((seen.observed_at for seen in entries), default=nearest.observed_at if nearest else 0)),
             verdict=verdict,
-            summary=_summary(text, verdict, counts, advice, row, tasks),
+            summary=_summary(text, verdict, counts, advice, row, tasks, is_of_steps=self.is_of_steps),
             heuristic_id=next((seen.heuristic for seen in entries if seen.heuristic), None),
             anti_pattern_id=next((seen.anti_pattern for seen in entries if seen.anti_pattern), None),
-            why_bad=why_bad(_with_reasons(entries)) if fails and entries else None,
+            why_bad=why_bad(_with_reasons(entries), is_of_users=_is_of_users(entries)) if fails and entries else None,
             shared_from=None if owner == self.reader else owner,
             similarity=float(advice.nearest[row]) if self.known.question.task else None,
+            is_of_steps=self.is_of_steps,
         )
 
     def _nearest(self, row: int) -> Evidence | None:
@@ -142,8 +144,13 @@ def _with_reasons(entries: list[Evidence]) -> Evidence:
     return replace(entries[0], reasons=merged_reasons(seen.reasons for seen in entries))
 
 
-def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int) -> str:
-    name = defused(shortened(one_line(text), _NAME_CHARS))
+def _is_of_users(entries: list[Evidence]) -> bool:
+    """Returns True if several users failed: their errors may be held back."""
+    return len({seen.user_id for seen in entries if seen.user_id and seen.lifetime.failures}) > 1
+
+
+def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int, *, is_of_steps: bool) -> str:
+    name = defused(shortened(one_line(text), _NAME_CHARS)) + (" (as a step)" if is_of_steps else "")
     if not counts.trials:
         return f"{name}: {verdict}"
     around = bounds(float(advice.lower[row]), float(advice.upper[row]), is_changed=has_changed(advice, row))

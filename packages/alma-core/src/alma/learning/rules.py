@@ -114,9 +114,9 @@ def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[P
     return tuple(Passage(text=text, keywords="" if place else words, position=place) for place, text in enumerate(texts))
 
 
-def why_bad(of: Evidence) -> str:
+def why_bad(of: Evidence, *, is_of_users: bool = False) -> str:
     """The most telling error that was recorded, or honestly that none was, or that those of single users are held back."""
-    return most_informative(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
+    return most_informative(of.reasons) or (FAILED_FOR_USERS if is_of_users or not of.task else NO_ERROR)
 
 
 def shortened_strategy(text: str) -> str:

@@ -1,5 +1,6 @@
 """The kernels of a ledger: fitted again as its tasks grow, and extended by each new task at the cost of that task."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -137,7 +138,9 @@ class TaskKernels:
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
         cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)
-        weights = self._share * by_profile + (1 - self._share) * constants.plain.weights(plain)
+        # a profile has a direction even where the question is near to nothing, and then says nothing
+        is_near_any = 1 / (1 + math.exp((constants.few.threshold - float(plain.max(initial=-1.0))) / constants.few.width))
+        weights = self._share * is_near_any * by_profile + (1 - self._share) * constants.plain.weights(plain)
         return self._with_types(weights, question, plain, first), cosines
 
     def _with_types(self, weights: Floats, question: Question, plain: Vectors, first: int) -> Floats:

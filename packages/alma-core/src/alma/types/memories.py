@@ -160,7 +160,7 @@ class Outcome(Memory):
         error = None if sentences.ends_with(self.strategy_used, self.error_message) else self.error_message
         of_error = "Error on the way" if self.success else "Error"
         parts = {"Way": self.strategy_used, of_error: error, "Feedback": self.user_feedback}
-        labelled = [f"{label}: {brief(text.removeprefix(f'{label}: '))}" for label, text in parts.items() if text]
+        labelled = [sentences.labelled(label, text) for label, text in parts.items() if text]
         verdicts = sentences.VERDICTS_OF_STEPS if isinstance(self.metadata.get("step"), int) else sentences.VERDICTS
         first = f"{verdicts[self.outcome]}{when}: {brief(self.task_description)}"
         return " | ".join([first, *labelled, *sentences.of_attempt(self.metadata)])
@@ -237,11 +237,13 @@ class AntiPattern(Memory):
         return "\n".join(part for part in (self.why_bad, self.better_alternative) if part)
 
     def described(self, now: datetime | None) -> str:
-        instead = f"Instead do: {brief(self.better_alternative)}. " if self.better_alternative else ""
+        instead = f"Instead do: {sentences.ended(brief(self.better_alternative))} " if self.better_alternative else ""
         caution = brief(str(self.metadata.get("caution", "Avoid"))) if self.metadata.get("learned") else "Avoid"
         record = sentences.failed(self.occurrence_count, self.success_count, self.last_seen, now, self.metadata)
-        why = "" if sentences.ends_with(self.pattern, self.why_bad) else f". Why: {brief(self.why_bad)}"
-        return f"{instead}{caution}: {brief(self.pattern)}{why} ({record})"
+        pattern = brief(self.pattern)
+        if not sentences.ends_with(self.pattern, self.why_bad):
+            pattern = f"{sentences.ended(pattern)} Why: {brief(self.why_bad)}"
+        return f"{instead}{caution}: {pattern} ({record})"
 
     @property
     def successes(self) -> float:

@@ -49,6 +49,23 @@ def brief(text: str) -> str:
     return shortened(one_line(text), ITEM_CHARS)
 
 
+def sentence(text: str) -> str:
+    """Returns stored text as a sentence of a note, with a full stop unless it ends with one: `docker build .`, never `docker build ..`."""
+    said = brief(text)
+    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
+
+
+def ended(text: str) -> str:
+    """Returns a part of a note with a full stop, unless it ends a sentence itself: `docker build .`, never `docker build ..`."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def labelled(label: str, text: str) -> str:
+    """Returns stored text after a label, which is not said twice: "Error: lock timeout" also of the text "ERROR: lock timeout"."""
+    begun = f"{label.partition(' ')[0]}: "
+    return f"{label}: {brief(text[len(begun) :] if text.lower().startswith(begun.lower()) else text)}"
+
+
 def ends_with(way: str, reason: str | None) -> bool:
     """Returns True when a way already gives the reason, after a colon, so that a note does not repeat it."""
     return bool(reason) and one_line(way).endswith(f": {one_line(reason or '')}")

@@ -53,6 +53,7 @@ class StrategyRecord(Value):
     those of now. `lift` is the difference to what else was tried on like tasks,
     `others` trials in all. `sure` is the probability of what the verdict claims. `similarity` is the nearness of the nearest task, from
     −1 to 1, `None` if no task was asked about. `propensity` is the probability with which this row came first, for the first row.
+    `is_of_steps` is True where it was tried as a step of attempts, not as the strategy of whole ones.
     """
 
     strategy: str
@@ -82,6 +83,7 @@ class StrategyRecord(Value):
     why_bad: str | None = None
     shared_from: str | None = None
     similarity: float | None = None
+    is_of_steps: bool = False
 
 
 class StrategyTable(Value):

@@ -8,7 +8,7 @@ from alma.evidence import Tally
 from alma.learning.consulting import consulted
 from alma.learning.experience import Question
 from alma.learning.ledger import Entry, Side
-from alma.learning.pooling import NEAR
+from alma.learning.pooling import LEAST_COSINE, NEAR
 from alma.learning.records import RecordMaker, ranged
 from alma.learning.standings import Standings
 from alma.memory.admin.history import histories
@@ -86,12 +86,13 @@ def _sizes(side: Side) -> tuple[dict[str, float], dict[str, Entry]]:
 
 
 def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
-    """Returns what was tried on tasks like that of a cell."""
+    """Returns what was tried on tasks like that of a cell; what was tried on less similar ones alone is part of other views."""
     question = side.question_of(entry)
     known = consulted(side, Question("", question.vector * 0, question.task_type) if question.task_type else question)
     maker = RecordMaker(known, Standings(known, needed_by(room, agent)), reader=agent)
-    rows = [maker.record(row) for row in shown_rows(known)]
-    near = [found.evidence.lifetime for found in side.held if known.task_weights[side.task_of(found)] >= NEAR]
+    rows = [row for row in map(maker.record, shown_rows(known)) if row.tasks or not row.trials]
+    is_near = (known.task_weights >= NEAR) & (known.task_cosines >= LEAST_COSINE)
+    near = [found.evidence.lifetime for found in side.held if is_near[side.task_of(found)]]
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,

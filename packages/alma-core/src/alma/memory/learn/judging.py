@@ -99,11 +99,16 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
         _read_rules(write, [entry.evidence for entry in own])
         for entry, row, is_touched in _to_judge(known, own, changed_here, needed, owner):
             kind = changed_here.get(entry.evidence.strategy_hash, last).task_type
-            if is_touched and _has_other_home(side, entry, last.entry):
+            has_other_home = _has_other_home(side, entry, last.entry)
+            if is_touched and has_other_home:
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
                 continue
             seen = row_of_advice(known, row, **proofs.get(row, {}))
-            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors).settle(needed)
+            judged = _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors)
+            if not has_other_home:
+                judged.settle(needed)
+            elif judged.may_rise(needed):  # but what is known of another task refutes nothing where it began
+                _at_home(room, write, side, entry, kind, at, recounted, needed, is_touched=False)
     return recounted
 
 
@@ -152,14 +157,17 @@ def _at_home(
     at: int,
     recounted: dict[str, Counts],
     needed: Needed,
+    *,
+    is_touched: bool = True,
 ) -> None:
     """Judges a rule by what was tried on tasks like the one that it began on."""
     strategy = entry.evidence.strategy_hash
     known = _tried_near(side, entry, side.question_of(entry))
     row = known.row_of(strategy)
     if row is not None:
-        seen = row_of_advice(known, row, **proven_rows(known, among=[strategy]).get(row, {}))
-        _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched=True).settle(needed)
+        proofs = proven_rows(known, among=[strategy]) if is_touched else {}
+        seen = row_of_advice(known, row, **proofs.get(row, {}))
+        _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched).settle(needed)
 
 
 def _to_judge(
@@ -225,26 +233,40 @@ class _Judged:
 
     def settle(self, needed: Needed) -> None:
         """Makes of both rules what the evidence says now."""
-        seen = self.entry.evidence
-        works = heuristic_level(self.row, needed) if self._is_corroborated() else None
-        fails = anti_pattern_level(self.row, needed)
-        works_now = changed(seen.heuristic_status, works.standing if works else None)
-        if works_now and self._is_due(works_now, seen.heuristic_status):
+        works, fails = self._levels(needed)
+        works_now, fails_now = self._standings(works, fails)
+        if works_now and self._is_due(works_now, self.entry.evidence.heuristic_status):
             self._settle_heuristic(works_now, works)
-        fails_now = changed(seen.anti_pattern_status, fails.standing if fails else None)
-        if fails_now and self._is_due(fails_now, seen.anti_pattern_status):
+        if fails_now and self._is_due(fails_now, self.entry.evidence.anti_pattern_status):
             self._settle_anti_pattern(fails_now, fails)
+
+    def may_rise(self, needed: Needed) -> bool:
+        """Returns True if a rule would be made, brought back or believed more or less, not if one would only be demoted."""
+        works_now, fails_now = self._standings(*self._levels(needed))
+        seen = self.entry.evidence
+        pairs = ((works_now, seen.heuristic_status), (fails_now, seen.anti_pattern_status))
+        return any(now and now is not Standing.DEMOTED and self._is_due(now, before) for now, before in pairs)
+
+    def _levels(self, needed: Needed) -> tuple[Level | None, Level | None]:
+        works = heuristic_level(self.row, needed) if self._is_corroborated() else None
+        return works, anti_pattern_level(self.row, needed)
+
+    def _standings(self, works: Level | None, fails: Level | None) -> tuple[Standing | None, Standing | None]:
+        seen = self.entry.evidence
+        return (
+            changed(seen.heuristic_status, works.standing if works else None),
+            changed(seen.anti_pattern_status, fails.standing if fails else None),
+        )
 
     def restate(self, needed: Needed) -> None:
         """Writes the rules of the cell anew as the evidence says now, with the ids and the beginnings that they have."""
         seen, pooled = self.entry.evidence, self._pooled()
-        works = heuristic_level(self.row, needed) if self._is_corroborated() else None
+        works, fails = self._levels(needed)
         if seen.heuristic and (kept := self._stored(seen.heuristic)):
             standing, said = works.standing if works else Standing.DEMOTED, self._said(works, works=True)
             rule = rules.heuristic(pooled, self._setting(), standing, said, memory_id=kept.id)
             self._put_in_place(kept, rule, standing)
             self._believe("heuristic_status", standing)
-        fails = anti_pattern_level(self.row, needed)
         if seen.anti_pattern and (kept := self._stored(seen.anti_pattern)):
             standing, said = fails.standing if fails else Standing.DEMOTED, self._said(fails, works=False)
             warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._text(pooled), memory_id=kept.id)
@@ -329,7 +351,8 @@ class _Judged:
         self.known.side.change(self.entry, {})
 
     def _text(self, pooled: Evidence) -> AntiPatternText:
-        return rules.why_bad(pooled), alternative_to(self.known, self.index)
+        is_of_users = not self.entry.evidence.observations
+        return rules.why_bad(pooled, is_of_users=is_of_users), alternative_to(self.known, self.index)
 
     def _stored_text(self) -> AntiPatternText | None:
         """Returns what the stored anti-pattern says."""

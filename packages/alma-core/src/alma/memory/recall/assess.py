@@ -89,7 +89,7 @@ def assess(
 def _of_task(known: Consulted) -> _Known:
     """The rate of success on such tasks whatever is tried: that of the same task where it was tried, drawn to that of like ones."""
     counts = known.side.counts.rows[known.cells]
-    is_own = known.task_cosines[known.side.places.rows[known.cells, 0]] >= 1.0
+    is_own = known.near.is_own[known.side.places.rows[known.cells, 0]]
     weights = known.cell_weights * np.where(is_own, 1.0, design_weights(counts[:, 1], np.full(len(counts), ALIKE)))
     own, like = (
         Tally(float((weights * counts[:, 0])[part].sum()), float((weights * counts[:, 1])[part].sum()))

@@ -200,7 +200,7 @@ def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None
 
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
     shared = pattern.agent if pattern.agent != reader else None
-    instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
+    instead = f" Instead: {sentences.ended(_short(pattern.better_alternative))}" if pattern.better_alternative else ""
     origin = f" (learned by {_short(shared)})" if shared else ""
     record = (
         f"it failed {sentences.counted(learned.failures)} of {sentences.counted(learned.trials)} times"

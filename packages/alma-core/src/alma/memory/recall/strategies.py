@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.learning.consulting import Consulted
-from alma.learning.experience import Advice
+from alma.learning.experience import Advice, Floats
 from alma.learning.pooling import SAME_WAY
 from alma.learning.records import RecordMaker
 from alma.learning.standings import Standings
@@ -84,14 +84,16 @@ def _rows(
 ) -> Iterator[StrategyRecord]:
     with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
         shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
-        maker = RecordMaker(known, Standings(known, needed_by(room, asked.reader)), reader=asked.reader)
+        standings = Standings(known, needed_by(room, asked.reader))
+        maker = RecordMaker(known, standings, reader=asked.reader, is_of_steps=is_of_steps)
         yield from [maker.record(row) for row in order.first_of(shown, known.advice)]
 
 
 def shown_rows(known: Consulted) -> Iterator[int]:
     """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly
     better; where near tasks are counted, one of those that were tried on these."""
-    own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
+    counts = known.side.counts.rows[known.cells, :2].astype(np.float64).T
+    won, own = (np.bincount(known.cell_rows, known.cell_weights * count, len(known.texts)).astype(np.float64) for count in counts)
     is_counted = known.advice.own_trials > 0
     left = np.array([bool(text) for text in known.texts], dtype=bool)
     for row in np.lexsort((np.arange(len(own)), -own, ~is_counted)).tolist():
@@ -99,13 +101,15 @@ def shown_rows(known: Consulted) -> Iterator[int]:
             members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0) & (is_counted | ~is_counted[row]))
             left &= known.same[row] < SAME_WAY
             if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
-                yield _standing_for(row, members, known.advice.expected)
+                yield _standing_for(row, members, known.advice.expected, won, own)
 
 
-def _standing_for(row: int, members: NDArray[np.intp], expected: NDArray[np.float64]) -> int:
-    """The member of a group that its row shows: those that only sound alike may do differently."""
+def _standing_for(row: int, members: NDArray[np.intp], expected: Floats, won: Floats, own: Floats) -> int:
+    """The member of a group that its row shows: those that only sound alike may do differently. What mostly works is shown by words that did."""
     if not len(members):
         return row
+    if 2 * won[members].sum() > own[members].sum() and 2 * won[row] < own[row]:
+        row = int(members[np.argmax(np.where(2 * won[members] >= own[members], own[members], 0.0))])
     best = int(members[np.argmax(expected[members])])
     return best if expected[best] >= expected[row] + CLEARLY_BETTER else row
 
