@@ -25,6 +25,7 @@ from alma.learning.alike import AlikeStrategies, same_weights
 from alma.learning.intervals import Floats, jeffreys
 from alma.learning.pooling import SAME_WAY
 from alma.learning.scale import OWN
+from alma.learning.ways import Outcomes
 from benchmarks.checks import FOLDER
 from benchmarks.screen import wide_console
 from benchmarks.simulation.cached_texts import CachedEmbedder
@@ -157,8 +158,9 @@ def add_rates(
     for seed, (place, one) in product(range(2 * SEEDS), enumerate(lists)):
         made = tried(one, np.random.default_rng([seed, place, trials]), trials, alike=alike)
         likeness = AlikeStrategies(OWN).likeness(range(len(made.texts)), made.texts, embedder.embed(made.texts))
-        alone.add(likeness.weights(*np.zeros((2, len(made.texts)))), made)
-        beside.add(likeness.weights(made.successes, made.trials), made)
+        untried = Outcomes.none(len(made.texts))
+        alone.add(likeness.weights(untried), made)
+        beside.add(likeness.weights(Outcomes(made.successes, made.trials, untried.apart)), made)
     for how, found in (("no", alone), ("yes", beside)):
         error, outside = (found.square / found.trials) ** 0.5, found.outside / found.trials
         precision = f"{found.right / found.called:.3f}" if found.called else "–"

@@ -143,7 +143,7 @@ def current_estimate(embedder: "Embedder") -> tuple[Callable[[], Advise], Samene
 def advice_with(calibration: "Calibration | None", embed: Embed) -> Advise:
     """The estimate as a ledger makes it, for one growing experience. Which strategies are one is judged beside what came of them."""
     from alma.learning.alike import AlikeStrategies
-    from alma.learning.pooling import LEAST_WEIGHT, outcomes_of, pooled, usual_rates
+    from alma.learning.pooling import LEAST_WEIGHT, Cells, outcomes_of, pooled, usual_rates
     from alma.learning.task_kernels import TaskKernels
 
     kernels: TaskKernels | None = None
@@ -158,7 +158,7 @@ def advice_with(calibration: "Calibration | None", embed: Embed) -> Advise:
         weights = np.where(near.weights >= LEAST_WEIGHT, near.weights, 0.0)[experience.cell_task] * experience.weight
         texts, counts = list(experience.strategies), (experience.successes, experience.trials)
         likeness = alike.likeness(range(len(texts)), texts, embed(texts))
-        same = likeness.weights(*outcomes_of(experience.cell_strategy, len(texts), *counts, weights))
+        same = likeness.weights(outcomes_of(Cells(experience.cell_strategy, experience.cell_task, *counts, weights), len(texts)))
         usual = usual_rates(*counts, experience.weight, experience.cell_strategy, same)
         return pooled(replace(experience, same=same), near, usual)
 

@@ -62,6 +62,14 @@ def test_outcomes_part_two_ways_that_sound_alike(alma: ALMA) -> None:
     }
 
 
+def test_who_fails_and_tries_again_in_other_words_tries_something_else(alma: ALMA) -> None:
+    by_hand, anew = "resolved the conflict in the lockfile by hand", "resolved the conflict by regenerating the lockfile"
+    for branch in ("develop", "main"):
+        alma.learn("coder", f"Merge conflict in pnpm-lock.yaml on {branch}", "failure", by_hand)
+        alma.learn("coder", f"Merge conflict in pnpm-lock.yaml on {branch}", "success", anew)
+    assert counts(alma, "Merge conflict in pnpm-lock.yaml on release", "coder") == {anew: (2, 2), by_hand: (0, 2)}
+
+
 def test_calls_with_other_values_have_counts_of_their_own_whatever_else_was_tried(alma: ALMA) -> None:
     card, credit = 'issue_refund(amount, method="card", order_id)', 'issue_refund(amount, method="store_credit", order_id)'
     for order in ("ORD-10022", "ORD-10031", "ORD-10044"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from alma.learning.alike import MOST_KNOWN, MOST_OF_TWO, AlikeStrategies, same_weights
-from alma.learning.pooling import SAME_WAY
+from alma.learning.pooling import SAME_WAY, Cells, outcomes_of
 from alma.learning.sameness import BY_VECTORS, by_words
 from alma.learning.scale import OWN
-from alma.learning.ways import SUBJECT, Ways, log_odds, subjects
+from alma.learning.ways import SUBJECT, Outcomes, Ways, log_odds, subjects
 from facade import OpenStore
 
 
@@ -30,12 +30,13 @@ def one_way(cosines: np.ndarray, outcomes: Sequence[tuple[float, float]] = ()) -
     """Which strategies are one way by cosines, beside successes and trials of each; without any, none was tried."""
     count = len(cosines)
     successes, trials = np.reshape(outcomes or [(0.0, 0.0)] * count, (count, 2)).T
-    return Ways.of(log_odds(cosines, np.zeros((count, count)))).parted(successes, trials)[0]
+    came = Outcomes(successes, trials, np.zeros((count, count)))
+    return Ways.of(log_odds(cosines, np.zeros((count, count)))).parted(came)[0]
 
 
 def untried(known: AlikeStrategies, numbers: Sequence[int], texts: Sequence[str], vectors: np.ndarray) -> np.ndarray:
     """The probabilities that strategies of which nothing came yet are one way."""
-    return known.likeness(numbers, texts, vectors).weights(*np.zeros((2, len(texts))))
+    return known.likeness(numbers, texts, vectors).weights(Outcomes.none(len(texts)))
 
 
 @pytest.mark.parametrize(("cosine", "is_one"), [(0.1, False), (0.4, False), (0.8, True)])
@@ -90,6 +91,28 @@ def test_outcomes_part_what_words_and_vectors_hardly_join() -> None:
     assert one_way(near_in_pairs).all()
     assert one_way(near_in_pairs, [(4, 5), (3, 4), (3, 5), (4, 4)]).all()
     assert (one_way(near_in_pairs, [(9, 10), (9, 10), (1, 10), (1, 10)]) == pairs).all()
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [((0, 0), 2 * np.log(2.5)), ((1, 1), -2 * np.log(1.6)), ((1, 0), np.log(2.5) - np.log(1.6)), ((0.5, 0.5), np.log(2.5 / 1.6))],
+)
+def test_outcomes_of_one_task_say_whether_two_ways_were_tried(second: tuple[float, float], expected: float) -> None:
+    """The first strategy worked on both tasks; the second one, on the same, or on others, as is given."""
+    strategies, won = np.array([0, 0, 1, 1]), np.array([1.0, 1.0, *second])
+    on_the_same, on_others = (
+        outcomes_of(Cells(strategies, np.array(tasks), won, np.ones(4), np.ones(4)), 2).apart[0, 1]
+        for tasks in ([4, 7, 4, 7], [4, 7, 5, 8])
+    )
+    assert on_the_same == pytest.approx(expected)
+    assert on_others == 0
+
+
+def test_outcomes_of_one_task_part_a_way() -> None:
+    ways = Ways.of(log_odds(np.array([[1.0, 0.8], [0.8, 1.0]]), np.array([[np.inf, 2.0], [2.0, np.inf]])))
+    apart = np.array([[0.0, 2.5], [2.5, 0.0]])
+    for evidence, is_one in ((0 * apart, True), (apart, False)):
+        assert ways.parted(Outcomes(np.array([1.0, 0.0]), np.ones(2), evidence))[0][0, 1] == is_one
 
 
 def test_luck_with_single_wordings_parts_no_way() -> None:
@@ -487,3 +510,33 @@ def test_near_copies_that_name_another_thing_each_are_ways_of_their_own() -> Non
 def test_near_copies_with_a_synonym_each_are_one_way() -> None:
     texts = [f"{verb} the customer's new delivery address" for verb in ("check", "verify", "confirm", "validate")]
     assert (same_weights(texts, all_at(0.9, 4)) >= BY_VECTORS).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("vitest -u", "vitest -u after looking at the diff"),
+        ("systemctl restart nginx", "ran nginx -t, corrected the config and then systemctl restart nginx"),
+        ("certbot renew --cert-name shop", "fixed the A record and then `certbot renew --cert-name shop`"),
+        ("DELETE FROM sessions WHERE age > 90", "DELETE FROM sessions WHERE age > 90 in batches of 10k"),
+        ("kubectl rollout restart deployment/web", "kubectl rollout undo deployment/web"),
+        ("systemctl restart nginx", "systemctl reload nginx"),
+        ("git push --tags origin", "git fetch --tags origin"),
+    ],
+)
+def test_who_does_more_or_something_else_does_not_the_same(one: str, other: str) -> None:
+    assert (by_words(one, other, 0.95), by_words(other, one, 0.95)) == (-np.inf, -np.inf)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("npm ci --quiet", "run `npm ci --quiet` to install the packages"),
+        ("systemctl restart nginx", "systemctl restart postgresql"),
+        ("kubectl rollout restart deployment/web", "restart the deployment with kubectl rollout restart deployment/web"),
+        ("git push --force", "force-pushed with git push --force"),
+        ("draw a pie chart", "draw a bar chart"),
+    ],
+)
+def test_a_reason_or_another_thing_is_no_other_way_by_words_alone(one: str, other: str) -> None:
+    assert by_words(one, other, 0.95) > -np.inf

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from alma.learning.experience import Floats, Vectors
 from alma.learning.sameness import BY_VECTORS, NOT_SAME, by_words
 from alma.learning.scale import OWN, Scale
-from alma.learning.ways import Ways, log_odds, subjects
+from alma.learning.ways import Outcomes, Ways, log_odds, subjects
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
@@ -35,9 +35,9 @@ class Likeness:
     is_same: NDArray[np.bool_]
     ways: Ways
 
-    def weights(self, successes: Floats, trials: Floats) -> Floats:
-        """The probabilities that two are one way, beside what came of each of them (k): k × k, symmetric, 1 on the diagonal."""
-        is_one, odds = self.ways.parted(successes, trials)
+    def weights(self, came: Outcomes) -> Floats:
+        """The probabilities that two are one way, beside what came of each of them: k × k, symmetric, 1 on the diagonal."""
+        is_one, odds = self.ways.parted(came)
         probable = np.where(odds >= LEAST_ODDS, MOST_OF_TWO, 0.0)
         return np.where(self.is_same, 1.0, np.where(is_one, BY_VECTORS, probable))
 
@@ -123,5 +123,4 @@ def same_weights(texts: Sequence[str], vectors: Vectors, *, scale: Scale | None 
 
     1 where words say so, `BY_VECTORS` within a group of `Ways`, 0 where words clearly speak against it. Without a scale, 1 for equal words, else 0.
     """
-    untried = np.zeros(len(texts))
-    return AlikeStrategies(scale).likeness(range(len(texts)), texts, vectors).weights(untried, untried)
+    return AlikeStrategies(scale).likeness(range(len(texts)), texts, vectors).weights(Outcomes.none(len(texts)))

@@ -15,6 +15,7 @@ from alma.learning.pooling import (
     LEAST_WEIGHT,
     NEAR,
     SAME_WAY,
+    Cells,
     NearestTasks,
     Nearness,
     nearest_tasks,
@@ -217,15 +218,16 @@ class _Ways:
         numbers = found.tried.tolist()
         texts = [side.strategy_texts[number] for number in numbers]
         vectors = side.strategy_vectors.rows[found.tried]
-        came_of = outcomes_of(found.rows, len(numbers), *side.counts.rows[found.cells, :2].T, weights)
-        same = side.alike.likeness(numbers, texts, vectors).weights(*came_of)
+        cells = Cells(found.rows, side.places.rows[found.cells, 0], *side.counts.rows[found.cells, :2].T, weights)
+        came_of = outcomes_of(cells, len(numbers))
+        same = side.alike.likeness(numbers, texts, vectors).weights(came_of)
         new = {text: vector for text, vector in also if text not in texts}
         if new:  # what is only asked about changes nothing among those that were tried
             count = len(numbers)
             numbers += [-1] * len(new)
             texts += new
             vectors = np.concatenate([vectors, [*new.values()]])
-            whole = side.alike.likeness(numbers, texts, vectors).weights(*np.pad(came_of, ((0, 0), (0, len(new)))))
+            whole = side.alike.likeness(numbers, texts, vectors).weights(came_of.beside(len(new)))
             whole[:count, :count] = same
             same = whole
         return cls(numbers, texts, same)

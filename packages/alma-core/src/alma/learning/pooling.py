@@ -5,15 +5,18 @@ runs of the question's own task count whole.
 """
 
 from dataclasses import dataclass
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.distinct import distinct
 from alma.learning.clusters import ALIKE, alikeness, design_weights
 from alma.learning.comparing import compared, summed_by_code
 from alma.learning.experience import Advice, Experience, Floats, Indices
 from alma.learning.sums import summed
+from alma.learning.ways import Outcomes
 
 LEAST_WEIGHT = 0.02
 """Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
@@ -100,6 +103,16 @@ class Nearness:
     types: Indices
 
 
+class Cells(NamedTuple):
+    """Cells of a ledger: their strategies and tasks, counts, and weights."""
+
+    strategies: Indices
+    tasks: Indices
+    successes: Floats
+    trials: Floats
+    weights: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Usual:
     """Rates of success over all tasks: that of the agent (`base`), and those of k strategies."""
@@ -171,13 +184,36 @@ def _expected_now(ever: _Weighed, now: _Weighed, lent: Floats, strata: Indices, 
     return (1.0 - change) * _expected(ever, lent, usual) + change * _expected(now, lent, usual), change
 
 
-def outcomes_of(strategies: Indices, count: int, successes: Floats, trials: Floats, weights: Floats) -> Floats:
-    """Successes and trials of each of `count` strategies (2 × k), from cells with these strategies, counts and weights.
+def outcomes_of(cells: Cells, count: int) -> Outcomes:
+    """What came of each of `count` strategies. The runs of one on a task are a cluster, and weigh less than as many tasks."""
+    evidence = cells.weights * design_weights(cells.trials, ALIKE)
+    sums = [np.bincount(cells.strategies, evidence * counts, count) for counts in (cells.successes, cells.trials)]
+    return Outcomes(*sums, _apart(cells, count))
 
-    The runs of a task are a cluster, and weigh less than as many tasks.
+
+def _apart(cells: Cells, count: int) -> Floats:
+    """The log-odds by which outcomes of one task speak for two ways, beyond what the rates of both say (k × k).
+
+    Runs of one way on one task are alike, with an intraclass correlation of about `ALIKE`: at even odds, one that failed and one that worked are
+    rarer by 1 − `ALIKE` than runs of two ways, two that fared alike more frequent by 1 + `ALIKE`.
     """
-    evidence = weights * design_weights(trials, ALIKE)
-    return np.stack([np.bincount(strategies, evidence * counts, count) for counts in (successes, trials)])
+    _, place = distinct(cells.tasks)
+    is_tried = cells.trials > 0
+    is_compared = (np.bincount(place[is_tried], minlength=len(place) and place.max() + 1) > 1)[place] & is_tried
+    if not is_compared.any():
+        return np.zeros((count, count))
+    columns, column = distinct(place[is_compared])
+    where = cells.strategies[is_compared] * len(columns) + column
+    won, tried, weights = (
+        np.bincount(where, values[is_compared], count * len(columns)).reshape(count, len(columns))
+        for values in (cells.successes, cells.trials, cells.weights * cells.trials)
+    )
+    trials = np.maximum(tried, 1e-12)
+    share = np.sqrt(weights / trials)
+    worked = share * won / trials
+    failed = share - worked
+    apart: Floats = -log(1 - ALIKE) * (worked @ failed.T + failed @ worked.T)
+    return apart - log(1 + ALIKE) * (worked @ worked.T + failed @ failed.T)
 
 
 def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -10,10 +11,12 @@ from alma.learning.calls import is_generic
 from alma.learning.commands import options_in
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
+from alma.learning.more_steps import does_more
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
 from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag
 from alma.learning.stems import stem, unmatched
+from alma.learning.task_names import ON_THINGS
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
 
@@ -43,6 +46,8 @@ _CALLING = re.compile(r"(^|[→;,]\s*|\bthen\s+)(?:call|invoke|run|us)(?:e|ed|in
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _PART = re.compile(r"\w+")
+_SAYS_WHAT = re.compile(r"[a-z]{2,}")
+"""A word of a command that is no name, path or number."""
 _JOINING = re.compile(r"[;&|()\n]")
 _QUOTED = re.compile(r"""(?P<before>(?:\b(?P<name>\w+)\s*=\s*)?)(["'])(?P<value>[^"']*)\3""")
 _NAMES_OF_ONE_TASK = re.compile(
@@ -72,7 +77,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
-    if _has_more_steps(one, other) or _has_more_steps(other, one):
+    if does_more(one, other) or does_more(other, one) or _does_else(one, other):
         return -float("inf")
     if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
@@ -148,6 +153,24 @@ def _differ_in_words(one: str, other: str) -> bool:
     return commands_in(one).is_certain and commands_in(other).is_certain and _stems(mine) != _stems(theirs)
 
 
+def _does_else(one: str, other: str) -> bool:
+    """Returns True if two texts are commands of one program, and each has a word that is no name: `rollout restart` is not `rollout undo`.
+
+    What follows the verb of a program that does the same to one thing as to another is a name: `systemctl restart nginx`.
+    """
+    mine, theirs = _of_one_program(one, other)
+    if mine is None or theirs is None or mine.program in WRAPPERS:
+        return False
+    words, others = _plain(mine), _plain(theirs)
+    if mine.program in ON_THINGS:
+        if words[:-1] == others[:-1] and len(words) > 1:
+            return False
+    elif not (commands_in(one).is_certain and commands_in(other).is_certain):
+        return False
+    own, their_own = Counter(words) - Counter(others), Counter(others) - Counter(words)
+    return any(map(_SAYS_WHAT.fullmatch, own)) and any(map(_SAYS_WHAT.fullmatch, their_own))
+
+
 def _stems(command: Command) -> list[str]:
     return sorted(map(stem, _plain(command)))
 
@@ -185,14 +208,6 @@ def _spellings(text: str) -> tuple[Command, ...]:
     first, *others = pipelines[0][0]
     is_module = first.program == "python" and first.words[:1] == ("-m",)
     return first, *(one for one in others if is_module or first.program.startswith(f"{one.program}-"))
-
-
-def _has_more_steps(one: str, other: str) -> bool:
-    """Returns True if a text lists all steps of another, each behind a semicolon, and more."""
-    if ";" not in one:
-        return False
-    mine, theirs = ([spelt(step) for step in text.split(";") if step.strip()] for text in (one, other))
-    return len(mine) > len(theirs) > 0 and {*theirs} <= {*mine}
 
 
 def _is_code(text: str) -> bool:

@@ -1,6 +1,5 @@
 """The kernels of a ledger: fitted again as its tasks grow, and extended by each new task at the cost of that task."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +8,7 @@ from alma.learning.experience import Experience, Floats, Indices, Question, Vect
 from alma.learning.growing_array import GrowingArray
 from alma.learning.inferred_types import LEAST_TYPES, TypeMeans, of_types
 from alma.learning.kernels import UNTYPED, Calibration, by_cosine, by_type, log_likelihood, odds_share, profile_share
-from alma.learning.pooling import Nearness
+from alma.learning.pooling import LEAST_COSINE, Nearness
 from alma.learning.task_space import LANDMARKS, TaskSpace, task_space
 from alma.text import normalised
 
@@ -138,9 +137,11 @@ class TaskKernels:
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
         cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)
-        # a profile has a direction even where the question is near to nothing, and then says nothing
-        is_near_any = 1 / (1 + math.exp((constants.few.threshold - float(plain.max(initial=-1.0))) / constants.few.width))
-        weights = self._share * is_near_any * by_profile + (1 - self._share) * constants.plain.weights(plain)
+        if (
+            constants.scale.of(plain).max(initial=-1.0) < LEAST_COSINE
+        ):  # a profile has a direction even there, and then says nothing
+            by_profile = np.zeros_like(by_profile)
+        weights = self._share * by_profile + (1 - self._share) * constants.plain.weights(plain)
         return self._with_types(weights, question, plain, first), cosines
 
     def _with_types(self, weights: Floats, question: Question, plain: Vectors, first: int) -> Floats:

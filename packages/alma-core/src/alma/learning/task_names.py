@@ -8,7 +8,7 @@ _AROUND = "`\"'(),:;"
 _LIKE_NAME = re.compile(r"[\d_.@-]")
 """A word with such a sign in it is the name of something: `payments-worker`, `db_3`. What only looks like a word may be part of the command."""
 
-_ON_THINGS = frozenset("docker helm kubectl nomad oc podman pm2 service supervisorctl systemctl".split())  # noqa: SIM905
+ON_THINGS = frozenset("docker helm kubectl nomad oc podman pm2 service supervisorctl systemctl".split())  # noqa: SIM905
 """Programs that do the same to one running thing as to another. Of others the name says what is done: `git checkout v1.2`, `python3 migrate.py`."""
 _WITH_KINDS = frozenset(("kubectl", "oc"))
 """Programs that take the kind of a thing and its name as `kind/name`; elsewhere that is a path."""
@@ -24,7 +24,7 @@ def without_task_names(code: str, task: str) -> str:
     if not commands_in(code).pipelines:
         return _QUOTED.sub(lambda found: "" if _is_name(found, named) else found[0], code) if "(" in code else code
     program, *words = code.split()
-    if program_of(program) not in _ON_THINGS:
+    if program_of(program) not in ON_THINGS:
         return code
     return " ".join([program, *filter(None, (_without_name(word, named, program) for word in words))])
 

@@ -66,6 +66,24 @@ def log_odds(cosines: Floats, words: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What came of k strategies: successes of trials (k), and `apart` (k × k), the log-odds by which outcomes of one task speak for two ways."""
+
+    successes: Floats
+    trials: Floats
+    apart: Floats
+
+    @classmethod
+    def none(cls, count: int) -> Self:
+        """Those of strategies that were never tried."""
+        return cls(np.zeros(count), np.zeros(count), np.zeros((count, count)))
+
+    def beside(self, more: int) -> "Outcomes":
+        """The same beside that number of strategies that were never tried."""
+        return Outcomes(*(np.pad(counts, (0, more)) for counts in (self.successes, self.trials, self.apart)))
+
+
+@dataclass(frozen=True, slots=True)
 class Ways:
     """How k strategies are linked to ways: by their words and vectors alone, so that outcomes may judge each of the m merges.
 
@@ -102,17 +120,19 @@ class Ways:
         shape = len(surplus), len(odds)
         return cls(odds, merge, np.reshape(first, shape), np.reshape(second, shape), rests, np.array(surplus))
 
-    def parted(self, successes: Floats, trials: Floats) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether two strategies are one way beside what came of each (k), and the log-odds that they are (both k × k).
+    def parted(self, came: Outcomes) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether two strategies are one way beside what came of each, and the log-odds that they are (both k × k).
 
-        A merge stands if its log-odds exceed what it takes, at most by `SUREST`, by no less than the log of the Bayes factor of two rates of success
-        over one (`_two_rates`) less `AS_LIKELY`, and if those that it rests on stand (after Heller and Ghahramani 2005, "Bayesian hierarchical
-        clustering"). Outcomes do not choose the groups, so luck parts no more of them than that factor says.
+        A merge stands if its log-odds exceed what it takes, at most by `SUREST`, by no less than what outcomes say, and if those that it rests on
+        stand (after Heller and Ghahramani 2005, "Bayesian hierarchical clustering"). They say the log of the Bayes factor of two rates of success
+        over one (`_two_rates`) less `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them
+        than that factor says.
         """
         if not len(self.surplus):
             return np.eye(len(self.odds), dtype=bool), self.odds
-        counts = np.stack([successes, trials], axis=1)
-        speaks = np.maximum(_two_rates(self.first @ counts, self.second @ counts) - AS_LIKELY, 0.0)
+        counts = np.stack([came.successes, came.trials], axis=1)
+        rates = _two_rates(self.first @ counts, self.second @ counts) - AS_LIKELY
+        speaks = np.maximum(rates + ((self.first @ came.apart) * self.second).sum(axis=1), 0.0)
         stands = self.within @ (speaks > np.minimum(self.surplus, SUREST)) == 0
         is_one = np.append(stands, False)[self.merge]
         np.fill_diagonal(is_one, True)
