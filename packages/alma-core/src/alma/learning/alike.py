@@ -80,7 +80,8 @@ class AlikeStrategies:
         if np.isnan(words).any():
             self._fill(words, numbers, texts, cosines)
             self._known[np.ix_(places[kept], places[kept])] = words[np.ix_(kept, kept)]
-        return Likeness(words == np.inf, Ways.of(self._odds(cosines, words)))
+        is_same = words == np.inf
+        return Likeness(is_same, Ways.of(self._odds(cosines, words), is_same))
 
     def _odds(self, cosines: Floats, words: Floats) -> Floats:
         """The log-odds that two strategies are one way; −∞ between subjects, and without a scale."""

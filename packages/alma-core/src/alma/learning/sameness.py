@@ -212,10 +212,10 @@ def _spellings(text: str) -> tuple[Command, ...]:
 
 def _is_code(text: str) -> bool:
     """Returns True if a text is made of calls, names of tools or code alone: `search_flights → book_flight`, `refund(way="card")`, `UNION ALL`."""
-    words = _CALL.sub(r"\1()", text).split()
-    if all(_NAME_IN_CODE.fullmatch(word) for word in words):
+    calls = _CALL.sub(r"\1()", text)
+    if all(_NAME_IN_CODE.fullmatch(word) for word in calls.split()):
         return True
-    steps = _STEP.split(" ".join(words))
+    steps = _STEP.split(calls)
     return all(step and " " not in step for step in steps) and any(_NAME_IN_CODE.fullmatch(step) for step in steps)
 
 
@@ -228,8 +228,9 @@ def _is_sequence(text: str) -> bool:
 @lru_cache(maxsize=1_024)
 def _as_code(text: str) -> tuple[str, bool]:
     """A text without the verbs that only say that code is called (`call get_user then call update_user`), and whether nothing but code is left."""
-    calls = _CALLING.sub(r"\1", text)
-    return calls, _is_code(text) or _is_sequence(calls)
+    spaced = " ".join(text.split())
+    calls = _CALLING.sub(r"\1", spaced)
+    return calls, _is_code(spaced) or _is_sequence(calls)
 
 
 def _spelt_code(text: str) -> str:

@@ -89,7 +89,7 @@ class Ways:
 
     `odds` (k × k) are their log-odds, −∞ between subjects. `merge` (k × k) is the number of the merge that joins two, −1 for none.
     `first` and `second` (m × k) are 1 for the members of the two groups of a merge, `within` (m × m) is 1 for the merges that a merge rests on, and
-    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes.
+    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes, at most `SUREST`; ∞ of two in the same words.
     """
 
     odds: Floats
@@ -100,9 +100,9 @@ class Ways:
     surplus: Floats
 
     @classmethod
-    def of(cls, odds: Floats) -> Self:
-        """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays."""
-        members, merge = np.eye(len(odds)), np.full(odds.shape, -1)
+    def of(cls, odds: Floats, is_same: NDArray[np.bool_]) -> Self:
+        """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays. Nothing parts what is the same in words."""
+        members, merge = np.eye(len(odds), dtype=np.float32), np.full(odds.shape, -1, np.int16)
         last: dict[int, list[int]] = {}
         first, second, within, surplus = [], [], [], []
         for number, (one, other, more) in enumerate(_merges(odds, ONE_WAY, OF_ONE_PAIR)):
@@ -113,8 +113,8 @@ class Ways:
             members[one] += members[other]
             last[one] = [*last.get(one, ()), *last.get(other, ()), number]
             within.append(last[one])
-            surplus.append(more)
-        rests = np.zeros((len(surplus), len(surplus)))
+            surplus.append(np.inf if is_same[np.ix_(mine, theirs)].any() else min(more, SUREST))
+        rests = np.zeros((len(surplus), len(surplus)), np.float32)
         for number, merges in enumerate(within):
             rests[number, merges] = 1.0
         shape = len(surplus), len(odds)
@@ -123,7 +123,7 @@ class Ways:
     def parted(self, came: Outcomes) -> tuple[NDArray[np.bool_], Floats]:
         """Whether two strategies are one way beside what came of each, and the log-odds that they are (both k × k).
 
-        A merge stands if its log-odds exceed what it takes, at most by `SUREST`, by no less than what outcomes say, and if those that it rests on
+        A merge stands if its log-odds exceed what it takes by no less than what outcomes say, and if those that it rests on
         stand (after Heller and Ghahramani 2005, "Bayesian hierarchical clustering"). They say the log of the Bayes factor of two rates of success
         over one (`_two_rates`) less `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them
         than that factor says.
@@ -133,7 +133,7 @@ class Ways:
         counts = np.stack([came.successes, came.trials], axis=1)
         rates = _two_rates(self.first @ counts, self.second @ counts) - AS_LIKELY
         speaks = np.maximum(rates + ((self.first @ came.apart) * self.second).sum(axis=1), 0.0)
-        stands = self.within @ (speaks > np.minimum(self.surplus, SUREST)) == 0
+        stands = self.within @ (speaks > self.surplus) == 0
         is_one = np.append(stands, False)[self.merge]
         np.fill_diagonal(is_one, True)
         return is_one, self.odds - np.append(speaks, 0.0)[self.merge]
