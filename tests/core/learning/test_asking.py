@@ -299,3 +299,19 @@ def test_any_seed_of_64_bits_will_do(alma: ALMA, seed: int) -> None:
     for wrong in (-1, 2**64):
         with pytest.raises(ValidationError, match="seed"):
             alma.strategies(TASK, "dev", seed=wrong)
+
+
+def test_a_row_names_no_rule_that_holds_no_more(alma: ALMA) -> None:
+    for _ in range(3):
+        alma.learn("dev", TASK, "failure", "blue-green")
+    (row,) = alma.strategies(TASK, "dev")
+    assert row.anti_pattern_id is not None
+    assert alma.get(row.anti_pattern_id).kind == "anti_pattern"
+
+    for _ in range(20):
+        alma.learn("dev", TASK, "success", "blue-green")
+
+    (row,) = alma.strategies(TASK, "dev")
+    assert row.anti_pattern_id is None
+    assert row.heuristic_id is not None
+    assert alma.get(row.heuristic_id).kind == "heuristic"
