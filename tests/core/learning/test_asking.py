@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from alma import ALMA
+from alma.errors import ValidationError
 from alma.learning.consulting import MOST_STRATEGIES, Consulted
 from alma.learning.ledger import MOST_CELLS
 from alma.learning.sameness import BY_VECTORS
@@ -286,3 +287,46 @@ def test_a_strategy_that_was_tried_on_less_similar_tasks_alone_is_said_to_be(ope
     )
     assert near.summary.startswith("blue-green: seems to work, 1")
     assert "too little or too mixed to say" in alma.assess("blue-green", "Publish the mobile app to the store", "dev").summary
+
+
+def test_with_a_seed_the_first_row_is_the_same_however_many_rows_are_asked_for(alma: ALMA) -> None:
+    failed = ["rolling update", "restart the pods", "edit it by hand"]
+    for way in failed:
+        alma.learn("dev", TASK, "failure", way)
+    never = ["blue-green", "canary", "shadow traffic"]
+
+    firsts = []
+    for seed in range(300):
+        whole, one = (alma.strategies(TASK, "dev", among=[*failed, *never], seed=seed, limit=limit) for limit in (20, 1))
+        assert whole.rows[0] == one.rows[0]
+        assert one.rows[0].propensity == pytest.approx(1 / 3)
+        firsts.append(one.rows[0].strategy)
+
+    assert {*firsts} == {*never}
+    assert all(70 <= firsts.count(way) <= 130 for way in never)
+
+
+@pytest.mark.parametrize("seed", [0, 2**64 - 1])
+def test_any_seed_of_64_bits_will_do(alma: ALMA, seed: int) -> None:
+    alma.learn("dev", TASK, "success", "blue-green")
+
+    assert alma.strategies(TASK, "dev", seed=seed).rows[0].propensity == 1.0
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValidationError, match="seed"):
+            alma.strategies(TASK, "dev", seed=wrong)
+
+
+def test_a_row_names_no_rule_that_holds_no_more(alma: ALMA) -> None:
+    for _ in range(3):
+        alma.learn("dev", TASK, "failure", "blue-green")
+    (row,) = alma.strategies(TASK, "dev")
+    assert row.anti_pattern_id is not None
+    assert alma.get(row.anti_pattern_id).kind == "anti_pattern"
+
+    for _ in range(20):
+        alma.learn("dev", TASK, "success", "blue-green")
+
+    (row,) = alma.strategies(TASK, "dev")
+    assert row.anti_pattern_id is None
+    assert row.heuristic_id is not None
+    assert alma.get(row.heuristic_id).kind == "heuristic"

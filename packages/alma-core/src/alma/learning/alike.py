@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from alma.learning.experience import Floats, Vectors
 from alma.learning.sameness import BY_VECTORS, NOT_SAME, by_words
 from alma.learning.scale import OWN, Scale
-from alma.learning.ways import Outcomes, Ways, log_odds, subjects
+from alma.learning.ways import SAME_WORDS, Outcomes, Ways, log_odds, subjects
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
@@ -24,6 +24,9 @@ MOST_LAST = 16
 PROBABLE, MOST_OF_TWO = 0.3, 0.5
 """Two strategies that are one way with the first probability, but are not called so, have the second: they lend each other trials where a rate is
 expected, and are counted apart."""
+
+SAME_BUT_MORE = 1e6
+"""What is known of two that are the same in their words, but do not have the same telling ones: much can part them."""
 
 LEAST_ODDS = log(PROBABLE / (1 - PROBABLE))
 
@@ -39,7 +42,7 @@ class Likeness:
         """The probabilities that two are one way, beside what came of each of them: k × k, symmetric, 1 on the diagonal."""
         is_one, odds = self.ways.parted(came)
         probable = np.where(odds >= LEAST_ODDS, MOST_OF_TWO, 0.0)
-        return np.where(self.is_same, 1.0, np.where(is_one, BY_VECTORS, probable))
+        return np.where(is_one, np.where(self.is_same, 1.0, BY_VECTORS), probable)
 
 
 class AlikeStrategies:
@@ -80,11 +83,11 @@ class AlikeStrategies:
         if np.isnan(words).any():
             self._fill(words, numbers, texts, cosines)
             self._known[np.ix_(places[kept], places[kept])] = words[np.ix_(kept, kept)]
-        is_same = words == np.inf
-        return Likeness(is_same, Ways.of(self._odds(cosines, words), is_same))
+        is_equal, is_same = words == np.inf, words >= SAME_BUT_MORE
+        return Likeness(is_same, Ways.of(self._odds(cosines, np.where(is_same, np.inf, words)), is_equal, is_same))
 
     def _odds(self, cosines: Floats, words: Floats) -> Floats:
-        """The log-odds that two strategies are one way; −∞ between subjects, and without a scale."""
+        """The log-odds that two strategies are one way; −∞ between subjects, and without a scale, but for those in the same words."""
         odds = np.full(cosines.shape, -np.inf)
         subject = subjects(cosines) if self._scale else np.arange(len(cosines))
         for number in np.unique(subject):
@@ -92,7 +95,7 @@ class AlikeStrategies:
             if len(members) > 1:
                 here = np.ix_(members, members)
                 odds[here] = log_odds(cosines[here], words[here])
-        return odds
+        return np.where(words == np.inf, np.maximum(odds, SAME_WORDS), odds)
 
     def _fill(self, words: Floats, numbers: Sequence[int], texts: Sequence[str], cosines: Floats) -> None:
         """Puts in what words say of the pairs of which it is not known."""
@@ -108,7 +111,7 @@ class AlikeStrategies:
         missing &= ~is_of_late
         for one, other in np.argwhere(np.tril(missing & may_be, -1)).tolist():
             said = by_words(texts[one], texts[other], float(cosines[one, other]))
-            words[one, other] = words[other, one] = said
+            words[one, other] = words[other, one] = said if codes[one] == codes[other] else min(said, SAME_BUT_MORE)
 
     def _grow(self, wanted: int) -> None:
         size = len(self._known)
@@ -122,6 +125,7 @@ class AlikeStrategies:
 def same_weights(texts: Sequence[str], vectors: Vectors, *, scale: Scale | None = OWN) -> Floats:
     """The probability that two of k strategies are one way (k × k, symmetric, 1 on the diagonal), from their texts and unit vectors.
 
-    1 where words say so, `BY_VECTORS` within a group of `Ways`, 0 where words clearly speak against it. Without a scale, 1 for equal words, else 0.
+    Within a group of `Ways` 1 where words say so and else `BY_VECTORS`, 0 where words clearly speak against it. Without a scale, 1 for equal words,
+    else 0.
     """
     return AlikeStrategies(scale).likeness(range(len(texts)), texts, vectors).weights(Outcomes.none(len(texts)))

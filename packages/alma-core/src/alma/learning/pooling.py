@@ -5,18 +5,16 @@ runs of the question's own task count whole.
 """
 
 from dataclasses import dataclass
-from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.distinct import distinct
 from alma.learning.clusters import ALIKE, alikeness, design_weights
 from alma.learning.comparing import compared, summed_by_code
 from alma.learning.experience import Advice, Experience, Floats, Indices
 from alma.learning.sums import summed
-from alma.learning.ways import Outcomes
+from alma.learning.ways import Outcomes, two_rates
 
 LEAST_WEIGHT = 0.02
 """Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
@@ -36,6 +34,9 @@ SAME_WAY = 0.75
 LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
+
+RATES_OF_A_TASK = (1 - ALIKE) / (2 * ALIKE)
+"""The rates of one way on single tasks are drawn from a beta distribution with this number twice: its intraclass correlation is `ALIKE`."""
 
 CHANGED, SURELY_CHANGED = 1.96, 2.58
 """From the first number of standard errors between the rate of now and that of all trials on, what is expected moves to the rate of now; from the
@@ -194,26 +195,23 @@ def outcomes_of(cells: Cells, count: int) -> Outcomes:
 def _apart(cells: Cells, count: int) -> Floats:
     """The log-odds by which outcomes of one task speak for two ways, beyond what the rates of both say (k × k).
 
-    Runs of one way on one task are alike, with an intraclass correlation of about `ALIKE`: at even odds, one that failed and one that worked are
-    rarer by 1 − `ALIKE` than runs of two ways, two that fared alike more frequent by 1 + `ALIKE`.
+    The log of the Bayes factor of two rates on the task over one. Rates differ by task as much as an intraclass correlation of `ALIKE` says: a
+    failure beside a success speaks for two ways by 1 / (1 − `ALIKE`), two equal outcomes against it by 1 + `ALIKE`, many of each by far more.
     """
-    _, place = distinct(cells.tasks)
-    is_tried = cells.trials > 0
-    is_compared = (np.bincount(place[is_tried], minlength=len(place) and place.max() + 1) > 1)[place] & is_tried
-    if not is_compared.any():
-        return np.zeros((count, count))
-    columns, column = distinct(place[is_compared])
-    where = cells.strategies[is_compared] * len(columns) + column
-    won, tried, weights = (
-        np.bincount(where, values[is_compared], count * len(columns)).reshape(count, len(columns))
-        for values in (cells.successes, cells.trials, cells.weights * cells.trials)
-    )
-    trials = np.maximum(tried, 1e-12)
-    share = np.sqrt(weights / trials)
-    worked = share * won / trials
-    failed = share - worked
-    apart: Floats = -log(1 - ALIKE) * (worked @ failed.T + failed @ worked.T)
-    return apart - log(1 + ALIKE) * (worked @ worked.T + failed @ failed.T)
+    apart = np.zeros((count, count))
+    order = np.lexsort((cells.strategies, cells.tasks))
+    order = order[cells.trials[order] > 0]
+    strategies, tasks, counts = cells.strategies[order], cells.tasks[order], np.stack(cells[2:4], axis=1)[order]
+    weights = np.sqrt(cells.weights[order])
+    for step in range(1, len(order)):
+        first = np.flatnonzero(tasks[step:] == tasks[:-step])
+        if not len(first):
+            return apart
+        second = first + step
+        speaks = weights[first] * weights[second] * two_rates(counts[first], counts[second], RATES_OF_A_TASK)
+        np.add.at(apart, (strategies[first], strategies[second]), speaks)
+        np.add.at(apart, (strategies[second], strategies[first]), speaks)
+    return apart
 
 
 def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:

@@ -1,5 +1,6 @@
 """A strategy's record in words and figures, for a person."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,8 +89,8 @@ class RecordMaker:
             last_used=from_micros(max((seen.observed_at for seen in entries), default=nearest.observed_at if nearest else 0)),
             verdict=verdict,
             summary=_summary(text, verdict, counts, advice, row, tasks, is_of_steps=self.is_of_steps),
-            heuristic_id=next((seen.heuristic for seen in entries if seen.heuristic), None),
-            anti_pattern_id=next((seen.anti_pattern for seen in entries if seen.anti_pattern), None),
+            heuristic_id=_held((seen.heuristic, seen.heuristic_status) for seen in entries),
+            anti_pattern_id=_held((seen.anti_pattern, seen.anti_pattern_status) for seen in entries),
             why_bad=why_bad(_with_reasons(entries), is_of_users=_is_of_users(entries)) if fails and entries else None,
             shared_from=None if owner == self.reader else owner,
             similarity=float(advice.nearest[row]) if self.known.question.task else None,
@@ -100,6 +101,11 @@ class RecordMaker:
         """The evidence on the nearest task that the strategy, or one that is the same, was tried on; of equal ones the newest."""
         entries = self.known.entries(row, of_near_tasks=False)
         return max(entries, key=lambda found: (found[1], found[0].evidence.observed_at))[0].evidence if entries else None
+
+
+def _held(rules: Iterable[tuple[str | None, str | None]]) -> str | None:
+    """The id of the first rule, of rules with their standings, that is not demoted: `get` finds no other."""
+    return next((rule for rule, status in rules if rule and status != Standing.DEMOTED), None)
 
 
 def counts_of(known: Consulted, row: int) -> Tally:

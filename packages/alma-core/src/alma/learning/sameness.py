@@ -46,6 +46,7 @@ _CALLING = re.compile(r"(^|[→;,]\s*|\bthen\s+)(?:call|invoke|run|us)(?:e|ed|in
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
 _PART = re.compile(r"\w+")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SAYS_WHAT = re.compile(r"[a-z]{2,}")
 """A word of a command that is no name, path or number."""
 _JOINING = re.compile(r"[;&|()\n]")
@@ -81,9 +82,14 @@ def by_words(one: str, other: str, cosine: float) -> float:
         return -float("inf")
     if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
-    if _contradict(saying(one), saying(other)):
+    if _contradict(saying(one), saying(other)) or _is_in_other_letters(one) or _is_in_other_letters(other):
         return -float("inf")
     return sum(weight * value for weight, value in zip(WEIGHTS, differences(one, other), strict=True))
+
+
+def _is_in_other_letters(text: str) -> bool:
+    """Returns True if most letters are not Latin. A model of English has nearly one vector for all such texts: only words tell them apart."""
+    return not text.isascii() and 2 * len(_LATIN.findall(text)) < sum(map(str.isalpha, text))
 
 
 def _contradict(one: Saying, other: Saying) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import lgamma, log
+from math import log, pi
 from typing import Self
 
 import numpy as np
@@ -27,12 +27,16 @@ MOST_MEAN = 0.78
 HIGH = 0.6
 """What a cosine exceeds this by has a weight of its own."""
 
+UNIFORM = 1.0
+
 AS_LIKELY = log(2)
 """What outcomes have to say before they speak for two ways: as often as not, two ways work as well as each other."""
 
 SUREST = 2.0
 """The most by which a merge is taken to exceed what it takes. Where words and vectors say more, it is wrong as often: 1 in 20, on lists that were not
 tuned on."""
+SUREST_OF_WORDS = 4.0
+"""The same of groups with two members of which one names all that the other does, and more."""
 
 SAME_WORDS = 5.0
 """Log-odds of pairs that are the same in their words, at least."""
@@ -89,7 +93,8 @@ class Ways:
 
     `odds` (k × k) are their log-odds, −∞ between subjects. `merge` (k × k) is the number of the merge that joins two, −1 for none.
     `first` and `second` (m × k) are 1 for the members of the two groups of a merge, `within` (m × m) is 1 for the merges that a merge rests on, and
-    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes, at most `SUREST`; ∞ of two in the same words.
+    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes, at most `SUREST`; ∞ where two
+    have equal words.
     """
 
     odds: Floats
@@ -100,8 +105,11 @@ class Ways:
     surplus: Floats
 
     @classmethod
-    def of(cls, odds: Floats, is_same: NDArray[np.bool_]) -> Self:
-        """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays. Nothing parts what is the same in words."""
+    def of(cls, odds: Floats, is_equal: NDArray[np.bool_], is_same: NDArray[np.bool_]) -> Self:
+        """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays.
+
+        Nothing parts groups with two of equal words; much is needed where two are the same by their words.
+        """
         members, merge = np.eye(len(odds), dtype=np.float32), np.full(odds.shape, -1, np.int16)
         last: dict[int, list[int]] = {}
         first, second, within, surplus = [], [], [], []
@@ -113,7 +121,9 @@ class Ways:
             members[one] += members[other]
             last[one] = [*last.get(one, ()), *last.get(other, ()), number]
             within.append(last[one])
-            surplus.append(np.inf if is_same[np.ix_(mine, theirs)].any() else min(more, SUREST))
+            here = np.ix_(mine, theirs)
+            most = np.inf if is_equal[here].any() else SUREST_OF_WORDS if is_same[here].any() else SUREST
+            surplus.append(most if most == np.inf else min(more, most))
         rests = np.zeros((len(surplus), len(surplus)), np.float32)
         for number, merges in enumerate(within):
             rests[number, merges] = 1.0
@@ -125,13 +135,13 @@ class Ways:
 
         A merge stands if its log-odds exceed what it takes by no less than what outcomes say, and if those that it rests on
         stand (after Heller and Ghahramani 2005, "Bayesian hierarchical clustering"). They say the log of the Bayes factor of two rates of success
-        over one (`_two_rates`) less `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them
+        over one (`two_rates`) less `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them
         than that factor says.
         """
         if not len(self.surplus):
             return np.eye(len(self.odds), dtype=bool), self.odds
         counts = np.stack([came.successes, came.trials], axis=1)
-        rates = _two_rates(self.first @ counts, self.second @ counts) - AS_LIKELY
+        rates = two_rates(self.first @ counts, self.second @ counts, UNIFORM) - AS_LIKELY
         speaks = np.maximum(rates + ((self.first @ came.apart) * self.second).sum(axis=1), 0.0)
         stands = self.within @ (speaks > self.surplus) == 0
         is_one = np.append(stands, False)[self.merge]
@@ -139,21 +149,31 @@ class Ways:
         return is_one, self.odds - np.append(speaks, 0.0)[self.merge]
 
 
-def _two_rates(one: Floats, other: Floats) -> Floats:
-    """The natural logarithm of the Bayes factor of two rates over one, from successes and trials of m pairs of groups (m × 2).
+def two_rates(one: Floats, other: Floats, prior: float) -> Floats:
+    """The natural logarithm of the Bayes factor of two rates over one, from successes and trials of m pairs (m × 2).
 
-    Rates are drawn from a uniform distribution (Kass and Raftery 1995, "Bayes factors"); half successes and weights are counted as they are.
+    Rates are drawn from a beta distribution with `prior` twice, a uniform one by 1 (Kass and Raftery 1995, "Bayes factors"); half successes and
+    weights are counted as they are.
     """
-    return _evidence(one) + _evidence(other) - _evidence(one + other)
+    never = _evidence(np.zeros((1, 2)), prior)
+    return _evidence(one, prior) + _evidence(other, prior) - _evidence(one + other, prior) - never
 
 
-def _evidence(counts: Floats) -> Floats:
-    """The logarithm of the probability of outcomes of one rate: that of the beta function of successes + 1 and failures + 1."""
+def _evidence(counts: Floats, prior: float) -> Floats:
+    """The logarithm of the beta function of successes and failures, with what the prior adds."""
     successes, trials = counts.T
-    values = np.stack([successes + 1.0, trials - successes + 1.0, trials + 2.0])
-    won, lost, all_of_them = np.array([*map(lgamma, values.ravel().tolist())]).reshape(values.shape)
+    values = np.stack([successes + prior, trials - successes + prior, trials + 2 * prior])
+    won, lost, all_of_them = _log_gamma(values)
     result: Floats = won + lost - all_of_them
     return result
+
+
+def _log_gamma(values: Floats) -> Floats:
+    """The logarithm of the gamma function, of values above 0, to eight digits (Abramowitz and Stegun 1964, 6.1.15 and 6.1.41)."""
+    far = values + 4.0
+    near_one: Floats = np.log(values * (values + 1.0) * (values + 2.0) * (values + 3.0))
+    series = 1 / (12 * far) - 1 / (360 * far**3) + 1 / (1260 * far**5)
+    return (far - 0.5) * np.log(far) - far + 0.5 * log(2 * pi) + series - near_one
 
 
 def subjects(cosines: Floats) -> Indices:

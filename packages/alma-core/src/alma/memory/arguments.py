@@ -73,12 +73,12 @@ def checked_label(value: object, name: str) -> str:
     return text
 
 
-def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> int:
-    """Returns a whole number from 1 to `largest`."""
+def checked_count(value: object, name: str, *, least: int = 1, largest: int = LARGEST_TOP_K) -> int:
+    """Returns a whole number from `least` to `largest`."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValidationError(f"{name} must be a whole number, not {quoted(value)}")
-    if not 1 <= value <= largest:
-        raise ValidationError(f"{name} is {quoted(value)}; it must be from 1 to {largest}")
+    if not least <= value <= largest:
+        raise ValidationError(f"{name} is {quoted(value)}; it must be from {least} to {largest}")
     return value
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ CLEARLY_BETTER = 0.1
 """By how much more a wording must be expected to succeed than the one tried most often, to stand for both."""
 
 MOST_AMONG = 100
+LARGEST_SEED = 2**64 - 1
 
 
 def strategies(
@@ -52,12 +52,12 @@ def strategies(
     kind = redacted(args.optional_label(task_type, "task_type"))
     most = args.checked_count(limit, "limit")
     given = redacted(_checked_among(among))
-    draw = None if seed is None else Random(args.checked_count(seed, "seed"))  # noqa: S311 - it breaks ties
+    drawn = None if seed is None else args.checked_count(seed, "seed", least=0, largest=LARGEST_SEED)
     user = args.optional_name(user_id, "user_id")
     asked = asking(room, reader=reader, task=text, task_type=kind, user_id=user)
     also = [(way, _vector(room, way)) for way in given]
     sides = (False, True) if include_steps and not given else (False,)
-    order = _Order(explore=bool(explore), draw=draw, most=most)
+    order = _Order(explore=bool(explore), seed=drawn, most=most)
     rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also, order)]
     ordered = order.ordered(rows)
     hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "", user)
@@ -116,10 +116,11 @@ def _standing_for(row: int, members: NDArray[np.intp], expected: Floats, won: Fl
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Best first, at most `most`: by the expected rate, or by its upper bound to explore; ties at random, or by the hash of the strategy."""
+    """Best first, at most `most`: by the expected rate, or by its upper bound to explore; ties by the hash of the strategy, with the seed if there is
+    one. So the order of two rows does not depend on which others are compared."""
 
     explore: bool
-    draw: Random | None
+    seed: int | None
     most: int
 
     def first_of(self, rows: Sequence[int], advice: Advice) -> list[int]:
@@ -134,11 +135,12 @@ class _Order:
     def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
         """The first ones of rows, the best one with the probability with which it was chosen among its equals."""
         values = [_ranked(row.interval.upper if self.explore else row.expected) for row in rows]
-        ties = [self.draw.random() if self.draw else sha256(row.strategy.encode()).hexdigest() for row in rows]
+        start = "" if self.seed is None else f"{self.seed} "
+        ties = [sha256((start + row.strategy).encode()).digest() for row in rows]
         places = sorted(range(len(rows)), key=lambda place: (-values[place], ties[place]))[: self.most]
         if not places:
             return []
-        chance = 1 / values.count(max(values)) if self.draw else 1.0
+        chance = 1.0 if self.seed is None else 1 / values.count(max(values))
         return [rows[places[0]].model_copy(update={"propensity": chance}), *(rows[place] for place in places[1:])]
 
 
