@@ -9,7 +9,7 @@ from alma.learning.alike import MOST_KNOWN, MOST_OF_TWO, AlikeStrategies, same_w
 from alma.learning.pooling import SAME_WAY, Cells, outcomes_of
 from alma.learning.sameness import BY_VECTORS, by_words
 from alma.learning.scale import OWN
-from alma.learning.ways import SUBJECT, Outcomes, Ways, log_odds, subjects
+from alma.learning.ways import SUBJECT, SUREST, Outcomes, Ways, log_odds, subjects
 from facade import OpenStore
 
 
@@ -114,6 +114,58 @@ def test_outcomes_of_one_task_part_a_way() -> None:
     apart = np.array([[0.0, 2.5], [2.5, 0.0]])
     for evidence, is_one in ((0 * apart, True), (apart, False)):
         assert ways.parted(Outcomes(np.array([1.0, 0.0]), np.ones(2), evidence))[0][0, 1] == is_one
+
+
+def weights_beside(texts: Sequence[str], outcomes: Sequence[tuple[float, float]]) -> np.ndarray:
+    """The probabilities beside successes and trials of each text, on tasks of their own, where vectors say nothing."""
+    known = AlikeStrategies(OWN).likeness(range(len(texts)), texts, all_at(0.95, len(texts)))
+    return known.weights(Outcomes(*np.array(outcomes, float).T, np.zeros((len(texts),) * 2)))
+
+
+def test_a_row_is_of_one_way_and_no_outcome_is_in_two() -> None:
+    """The second one is the first, and the third, in other words; but the third contradicts the first."""
+    texts = ["Clear the cache before the build", "Wipe the build cache first", "Clear the cache after the build"]
+    is_one = weights_beside(texts, [(6, 6), (1, 2), (0, 6)]) >= SAME_WAY
+    assert (is_one @ is_one == is_one).all()
+    assert not is_one[0, 2]
+
+
+def test_equal_words_are_one_way_whatever_came_of_them_and_more_words_until_much_speaks_against_it() -> None:
+    equal, longer = (
+        ["deploy with a canary", "deploy with canary"],
+        ["restart the service", "restart the service after the deploy"],
+    )
+    assert weights_beside(equal, [(50, 50), (0, 50)])[0, 1] == 1
+    assert weights_beside(longer, [(2, 2), (0, 2)])[0, 1] == 1
+    assert weights_beside(longer, [(50, 50), (0, 50)])[0, 1] < SAME_WAY
+
+
+def merged_by(surplus: float) -> Ways:
+    """Two strategies whose log-odds exceed what it takes by this much."""
+    one, other, both = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.array([[-1, 0], [0, -1]])
+    return Ways(np.full((2, 2), surplus + 1.1), both, one, other, np.ones((1, 1)), np.array([surplus]))
+
+
+@pytest.mark.parametrize(("lost", "is_one"), [(2, True), (3, False)])
+def test_two_rates_have_to_be_likelier_than_one_by_what_the_words_say_and_twice(lost: int, is_one: bool) -> None:
+    """Three successes beside two failures are likelier by 5 if they are of two rates, beside three by 8.75."""
+    came = Outcomes(np.array([3.0, 0.0]), np.array([3.0, lost]), np.zeros((2, 2)))
+    found, odds = merged_by(np.log(7 / 2)).parted(came)
+    assert found[0, 1] == is_one
+    assert odds[0, 1] == pytest.approx(np.log(7 / 2) + 1.1 - np.log({2: 5, 3: 8.75}[lost] / 2))
+
+
+def test_words_and_vectors_alone_are_never_surer_than_so() -> None:
+    cosines = np.full((2, 2), 0.97)
+    ways = Ways.of(log_odds(cosines, np.full((2, 2), 5.0)), *[np.eye(2, dtype=bool)] * 2)
+    assert ways.surplus.tolist() == [SUREST]
+
+
+def test_what_rests_on_a_merge_that_fell_falls_with_it() -> None:
+    """The third one did like the first two together, but these are two ways: it is not known of which it is."""
+    cosines = np.array([[1.0, 0.85, 0.75], [0.85, 1.0, 0.75], [0.75, 0.75, 1.0]])
+    assert one_way(cosines).all()
+    assert (one_way(cosines, [(9, 9), (0, 9), (5, 10)]) == np.eye(3)).all()
 
 
 def test_luck_with_single_wordings_parts_no_way() -> None:

@@ -111,7 +111,9 @@ class AlikeStrategies:
         missing &= ~is_of_late
         for one, other in np.argwhere(np.tril(missing & may_be, -1)).tolist():
             said = by_words(texts[one], texts[other], float(cosines[one, other]))
-            words[one, other] = words[other, one] = said if codes[one] == codes[other] else min(said, SAME_BUT_MORE)
+            words[one, other] = words[other, one] = (
+                said if readings[one].telling == readings[other].telling else min(said, SAME_BUT_MORE)
+            )
 
     def _grow(self, wanted: int) -> None:
         size = len(self._known)
