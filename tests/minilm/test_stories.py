@@ -51,15 +51,33 @@ def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None
     assert alma.check("oncall", "kubectl rollout restart deployment/billing-worker", task=task).warnings
 
 
-def test_outcomes_part_two_ways_that_sound_alike(alma: ALMA) -> None:
-    """That both join the same tables says much; that one of them always doubled the totals says more."""
-    for period in ("month", "week", "country", "customer"):
-        alma.learn("analyst", f"Revenue per {period}", "failure", "join orders and refunds", error_message="totals doubled")
-        alma.learn("analyst", f"Net revenue per {period}", "success", "aggregate refunds first, then join orders")
-    assert counts(alma, "Net revenue per region", "analyst") == {
-        "aggregate refunds first, then join orders": (4, 4),
-        "join orders and refunds": (0, 4),
-    }
+PHOTO, PROOF = "Request a picture of the damage", "asked for photo evidence of the damage"
+BROKEN = [f"{thing} arrived broken" for thing in ("cup", "lamp", "chair", "vase", "plate", "mirror", "table", "phone", "clock", "bowl")]
+
+
+def test_outcomes_part_wordings_that_were_one_way(alma: ALMA) -> None:
+    for task in BROKEN[:2]:
+        alma.learn("desk", task, "success", PHOTO)
+        alma.learn("desk", task.replace("arrived", "came"), "success", PROOF)
+    assert [*counts(alma, "A parcel arrived broken", "desk").values()] == [(4, 4)]
+
+    for task in BROKEN[2:]:
+        alma.learn("desk", task, "success", PHOTO)
+        alma.learn("desk", task.replace("arrived", "came"), "failure", PROOF)
+    rates = {way: successes / trials for way, (successes, trials) in counts(alma, "A parcel arrived broken", "desk").items()}
+    assert rates[PHOTO] == 1
+    assert rates[PROOF] < 0.3
+
+
+def test_what_others_did_parts_no_ways_of_an_agent_that_tried_them_often_enough(tmp_path: Path) -> None:
+    agents = {"ops": {"share_with": ["desk"]}, "desk": {"inherit_from": ["ops"]}}
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="minilm", agents=agents) as alma:
+        for task in BROKEN[:4]:
+            alma.learn("desk", task, "success", PHOTO)
+            alma.learn("desk", task.replace("arrived", "came"), "success", PROOF)
+        for task in BROKEN:
+            alma.learn("ops", task, "failure", PROOF)
+        assert [*counts(alma, "A parcel arrived broken", "desk").values()] == [(8, 8)]
 
 
 def test_who_fails_and_tries_again_in_other_words_tries_something_else(alma: ALMA) -> None:

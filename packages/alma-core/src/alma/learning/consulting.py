@@ -156,9 +156,11 @@ def consulted(
     ways = _Ways.of(side, found, task_weights * weight, also)
     if reader is not None:
         weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
-        counts = weight > 0  # what counts nothing is not among the plain counts either
-        found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
-        task_weights, weight = task_weights[counts], weight[counts]
+        counts = weight > 0
+        if not counts.all():  # what counts nothing is not among the plain counts either, and parts no ways
+            found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
+            task_weights, weight = task_weights[counts], weight[counts]
+            ways = _Ways.of(side, found, task_weights * weight, also)
 
     def make_advice() -> Advice:
         return _advice(side, near, found, weight, ways, reader)
