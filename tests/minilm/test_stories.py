@@ -52,7 +52,9 @@ def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None
 
 
 PHOTO, PROOF = "Request a picture of the damage", "asked for photo evidence of the damage"
-BROKEN = [f"{thing} arrived broken" for thing in ("cup", "lamp", "chair", "vase", "plate", "mirror", "table", "phone", "clock", "bowl")]
+BROKEN = [
+    f"{thing} arrived broken" for thing in ("cup", "lamp", "chair", "vase", "plate", "mirror", "table", "phone", "clock", "bowl")
+]
 
 
 def test_outcomes_part_wordings_that_were_one_way(alma: ALMA) -> None:

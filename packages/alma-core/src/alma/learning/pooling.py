@@ -14,7 +14,7 @@ from alma.learning.clusters import ALIKE, alikeness, design_weights
 from alma.learning.comparing import compared, summed_by_code
 from alma.learning.experience import Advice, Experience, Floats, Indices
 from alma.learning.sums import summed
-from alma.learning.ways import Outcomes, two_rates
+from alma.learning.ways import Outcomes, log_probability
 
 LEAST_WEIGHT = 0.02
 """Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
@@ -34,6 +34,9 @@ SAME_WAY = 0.75
 LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
+
+MOST_OF_A_TASK = 12
+"""Where more strategies than this were tried on one task, their rates say enough."""
 
 RATES_OF_A_TASK = (1 - ALIKE) / (2 * ALIKE)
 """The rates of one way on single tasks are drawn from a beta distribution with this number twice: its intraclass correlation is `ALIKE`."""
@@ -199,16 +202,18 @@ def _apart(cells: Cells, count: int) -> Floats:
     failure beside a success speaks for two ways by 1 / (1 − `ALIKE`), two equal outcomes against it by 1 + `ALIKE`, many of each by far more.
     """
     apart = np.zeros((count, count))
-    order = np.lexsort((cells.strategies, cells.tasks))
-    order = order[cells.trials[order] > 0]
+    order = np.argsort(cells.tasks, kind="stable")
+    tried = np.bincount(cells.tasks)[cells.tasks[order]]
+    order = order[(tried > 1) & (tried <= MOST_OF_A_TASK) & (cells.trials[order] > 0)]
     strategies, tasks, counts = cells.strategies[order], cells.tasks[order], np.stack(cells[2:4], axis=1)[order]
-    weights = np.sqrt(cells.weights[order])
+    weights, alone = np.sqrt(cells.weights[order]), log_probability(counts, RATES_OF_A_TASK)
     for step in range(1, len(order)):
         first = np.flatnonzero(tasks[step:] == tasks[:-step])
         if not len(first):
             return apart
         second = first + step
-        speaks = weights[first] * weights[second] * two_rates(counts[first], counts[second], RATES_OF_A_TASK)
+        together = log_probability(counts[first] + counts[second], RATES_OF_A_TASK)
+        speaks = weights[first] * weights[second] * (alone[first] + alone[second] - together)
         np.add.at(apart, (strategies[first], strategies[second]), speaks)
         np.add.at(apart, (strategies[second], strategies[first]), speaks)
     return apart

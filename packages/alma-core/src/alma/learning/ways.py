@@ -133,15 +133,17 @@ class Ways:
     def parted(self, came: Outcomes) -> tuple[NDArray[np.bool_], Floats]:
         """Whether two strategies are one way beside what came of each, and the log-odds that they are (both k × k).
 
-        A merge stands if its log-odds exceed what it takes by no less than what outcomes say, and if those that it rests on
-        stand (after Heller and Ghahramani 2005, "Bayesian hierarchical clustering"). They say the log of the Bayes factor of two rates of success
-        over one (`two_rates`) less `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them
-        than that factor says.
+        A merge stands if its log-odds exceed what it takes by no less than what outcomes say, and if those that it rests on stand (after Heller and
+        Ghahramani 2005, "Bayesian hierarchical clustering"). They say the log of the Bayes factor of two rates of success over one, less
+        `AS_LIKELY`, and what those of one task add. Outcomes do not choose the groups, so luck parts no more of them than that factor says.
         """
         if not len(self.surplus):
             return np.eye(len(self.odds), dtype=bool), self.odds
         counts = np.stack([came.successes, came.trials], axis=1)
-        rates = two_rates(self.first @ counts, self.second @ counts, UNIFORM) - AS_LIKELY
+        first, second, both = (
+            log_probability(group @ counts, UNIFORM) for group in (self.first, self.second, self.first + self.second)
+        )
+        rates = first + second - both - AS_LIKELY
         speaks = np.maximum(rates + ((self.first @ came.apart) * self.second).sum(axis=1), 0.0)
         stands = self.within @ (speaks > self.surplus) == 0
         is_one = np.append(stands, False)[self.merge]
@@ -149,23 +151,16 @@ class Ways:
         return is_one, self.odds - np.append(speaks, 0.0)[self.merge]
 
 
-def two_rates(one: Floats, other: Floats, prior: float) -> Floats:
-    """The natural logarithm of the Bayes factor of two rates over one, from successes and trials of m pairs (m × 2).
+def log_probability(counts: Floats, prior: float) -> Floats:
+    """The natural logarithm of the probability of m sequences of outcomes of one rate each, from their successes and trials (m × 2).
 
-    Rates are drawn from a beta distribution with `prior` twice, a uniform one by 1 (Kass and Raftery 1995, "Bayes factors"); half successes and
-    weights are counted as they are.
+    Rates are drawn from a beta distribution with `prior` twice, a uniform one by 1; half successes and weights are counted as they are. What two
+    have together, less what their sum has, is the logarithm of the Bayes factor of two rates over one (Kass and Raftery 1995, "Bayes factors").
     """
-    never = _evidence(np.zeros((1, 2)), prior)
-    return _evidence(one, prior) + _evidence(other, prior) - _evidence(one + other, prior) - never
-
-
-def _evidence(counts: Floats, prior: float) -> Floats:
-    """The logarithm of the beta function of successes and failures, with what the prior adds."""
-    successes, trials = counts.T
-    values = np.stack([successes + prior, trials - successes + prior, trials + 2 * prior])
-    won, lost, all_of_them = _log_gamma(values)
-    result: Floats = won + lost - all_of_them
-    return result
+    successes, trials = np.append(counts, [[0.0, 0.0]], axis=0).T
+    won, lost, all_of_them = _log_gamma(np.stack([successes + prior, trials - successes + prior, trials + 2 * prior]))
+    beta: Floats = won + lost - all_of_them
+    return beta[:-1] - beta[-1]
 
 
 def _log_gamma(values: Floats) -> Floats:
