@@ -34,20 +34,6 @@ _USING = frozenset(("try", "tried", "trying", "use", "used", "using"))
 _DASHES = {"-", "--"}
 """Signs of options: which, is read from words."""
 _PREPOSITIONS = frozenset(map(stem, "above after before below down in off on out over under up".split()))  # noqa: SIM905
-_KINDS = tuple(
-    frozenset(map(stem, names.split()))
-    for names in (
-        "monday tuesday wednesday thursday friday saturday sunday weekend weekday",
-        "january february march april june july august september october november december",
-        "morning noon afternoon evening night midnight",
-        "full partial half",
-        "development production staging",
-        "north east south west",
-        "single double triple",
-        "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
-    )
-)
-"""Names of things that exclude each other, as numbers do."""
 
 
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
@@ -241,9 +227,9 @@ def _other_numbers(a: Wording, b: Wording) -> str | None:
 
 def _other_of_a_kind(a: Wording, b: Wording) -> str | None:
     """Returns the names of one kind of which each text has others, if any: days, parts of the day, languages."""
-    for names in _KINDS:
-        mine, theirs = a.all & names, b.all & names
-        if mine and theirs and not mine & theirs:
+    for kind in sorted({kind for kind, _ in a.of_kinds} & {kind for kind, _ in b.of_kinds}):
+        mine, theirs = ({name for its_kind, name in each.of_kinds if its_kind == kind} for each in (a, b))
+        if mine.isdisjoint(theirs):
             return f"others of a kind: {', '.join(sorted(mine))} / {', '.join(sorted(theirs))}"
     return None
 
