@@ -23,8 +23,8 @@ def _pairs(*pairs: str) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(pair.split("/")) for pair in pairs)
 
 
-_EXCLUDING = _pairs("from/to", "by/to")
-_EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/from", "after/within", "after/every", "within/every")
+_EXCLUDING = _pairs("from/to")
+_EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/to", "by/from", "after/within", "after/every", "within/every")
 _EXCLUDING_TIMES = _pairs("before/after", "before/during", "during/after")
 _ENDING = frozenset((COMMA, "and", "or", "then"))
 _SAME_TIME = "during"
