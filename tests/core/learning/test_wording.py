@@ -125,3 +125,18 @@ def test_reading_takes_as_long_as_the_text_is(word: str) -> None:
 def test_a_dollar_that_is_no_currency_stays_a_sign(text: str) -> None:
     assert "$" in "".join(wording(text).signs)
     assert not any(number.endswith("USD") for number in wording(text).numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "exceptions"),
+    [
+        ("retry unless the error is a 404", {"404"}),
+        ("retry twice unless the call returned 404, then wait", {"404"}),
+        ("retry unless it failed 3 times", set()),
+        ("deploy unless latency is under 500 ms", set()),
+        ("never retry unless the error is a 404", set()),
+        ("", set()),
+    ],
+)
+def test_a_number_with_which_a_condition_ends_is_an_exception(text: str, exceptions: set[str]) -> None:
+    assert wording(text).exceptions == exceptions

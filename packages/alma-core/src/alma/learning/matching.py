@@ -174,10 +174,13 @@ def exchange(a: Wording, b: Wording) -> str | None:
 
 
 def other_relation(a: Wording, b: Wording) -> str | None:
-    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %".
+    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %"; "unless it is a 404", "on a 404".
 
     Things count only where one text names all that the other does: who adds a module "to the omitted ones" may leave it out "from the report".
     """
+    excepted = (a.exceptions - b.exceptions).intersection(b.numbers) | (b.exceptions - a.exceptions).intersection(a.numbers)
+    if excepted:
+        return f"only one excepts {', '.join(sorted(excepted))}"
     found = excluded(a.relations, b.relations)
     if not found or not (found[0][0].isdigit() or a.telling <= b.telling or b.telling <= a.telling):
         return None

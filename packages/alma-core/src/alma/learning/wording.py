@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from alma.learning.reading import ARROW, COMMA, in_order, with_named_currencies
-from alma.learning.relations import Relations, bindings, relations
+from alma.learning.relations import Relations, bindings, exceptions, relations
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
@@ -75,6 +75,8 @@ class Wording:
     """Whether it says "only"."""
     numbers: tuple[str, ...]
     """Numbers in their units, sorted."""
+    exceptions: Stems
+    """Those that an "unless" names."""
     versions: frozenset[tuple[str, str]]
     """Names that end in digits, as `("v", "2")`."""
     earlier: Stems
@@ -117,6 +119,7 @@ def wording(text: str) -> Wording:
         denied=_denied(words),
         is_restricted=not RESTRICTORS.isdisjoint(words),
         numbers=tuple(sorted(numbers)),
+        exceptions=exceptions(items),
         versions=frozenset(_version(word) for word in words if word[-1].isdigit()),
         earlier=earlier,
         later=later,
