@@ -1,8 +1,10 @@
 """Whether a command does what a pattern names."""
 
+from time import thread_time
+
 import pytest
 
-from alma.learning.commands import Likeness, likeness, named_in, words_in
+from alma.learning.commands import Likeness, likeness, named_in, options_in, words_in
 from alma.learning.shell import commands_in
 
 
@@ -83,3 +85,14 @@ def test_a_pattern_that_names_only_a_program_is_told_apart() -> None:
 )
 def test_a_value_behind_a_short_option_is_no_option(pattern: str, action: str) -> None:
     assert compared(pattern, action) is Likeness.OTHER
+
+
+def test_a_single_dash_before_a_long_name_is_a_double_one() -> None:
+    assert options_in("terraform", ["-target=db", "-auto-approve"]) == options_in("terraform", ["--target=db", "--auto-approve"])
+
+
+@pytest.mark.parametrize("end", ["1", "-1", "A"])
+def test_reading_options_takes_as_long_as_they_are(end: str) -> None:
+    begun = thread_time()
+    options_in("terraform", ["-" + "a" * 20_000 + end])
+    assert thread_time() - begun < 0.5

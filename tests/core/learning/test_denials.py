@@ -31,6 +31,7 @@ def contrary(one: str, other: str) -> bool:
         ("drop the table", "never drop the table"),
         ("skip the smoke tests", "do not skip the smoke tests"),
         ("do not run the smoke tests", "do not skip the smoke tests"),
+        ("retry unless the error is permanent", "retry on permanent errors"),
     ],
 )
 def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
@@ -53,6 +54,9 @@ def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
         ("leave the module out of the report", "omit the module"),
         ("never deploy unless the tests pass", "never deploy before the tests pass"),
         ("retry unless the error is permanent", "retry on a connection error"),
+        ("retry unless the error is a 404", "retry on server errors"),
+        ("retry unless the error is a 404, then stop", "retry when the error is transient"),
+        ("retry unless the call returned 404", "retry when the call returned an error"),
         ("check all pods but restart one", "check all pods, restart one"),
     ],
 )

@@ -28,6 +28,12 @@ FAR = 0.1
         ("Timeout of 30s", "Timeout of 60s", "numbers"),
         ("Batch size of 10", "Batch size of 100", "numbers"),
         ("Retry three times", "Retry five times", "numbers"),
+        ("Give a 15 € voucher", "Give a 15 % voucher", "numbers"),
+        ("Give a £15 voucher", "Give a $15 voucher", "numbers"),
+        ("Deploy to dev", "Deploy to prod", "of a kind"),
+        ("Deploy to development", "Deploy to staging", "of a kind"),
+        ("Deploy on Mondays", "Deploy on Friday", "of a kind"),
+        ("Cut the price by 10 %", "Cut the price to 10 %", "relation"),
         ("Cache for 5 minutes", "Cache for 5 hours", "numbers"),
         ("Build with Python 3.11", "Build with Python 3.12", "numbers"),
         ("Upgrade one node at a time", "Upgrade all nodes at the same time", "numbers"),
@@ -70,6 +76,8 @@ def test_near_vectors_do_not_make_one_strategy_of_two(one: str, other: str, why:
         ("Starting with A, closing with B", "Opening with A, ending with B"),
         ("Roll back order #4711", "Roll back order #4712"),
         ("Took a single sample", "Take a sample"),
+        ("Deploy to dev", "Deploy to development"),
+        ("Give a €15 voucher", "Give a 15 EUR voucher"),
     ],
 )
 def test_the_same_told_otherwise_is_one_strategy_when_the_vectors_are_near(one: str, other: str) -> None:

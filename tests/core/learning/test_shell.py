@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.learning.shell import READ_CHARS, commands_in
+from alma.learning.shell import READ_CHARS, commands_in, written_out
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,25 @@ def test_reading_a_long_text_takes_no_longer_than_its_beginning_does(piece: str)
     text = piece * (1_000_000 // len(piece))
 
     assert commands_in(text) == commands_in(text[:READ_CHARS])
+
+
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        ("npm -w web i", "npm -w web install"),
+        ("npm --prefix web rm left-pad", "npm --prefix web uninstall left-pad"),
+        ("pnpm -w i", "pnpm -w install"),
+        ("cargo +nightly b --release", "cargo +nightly build --release"),
+        ("kubectl -n no get po", "kubectl -n no get pod"),
+        ("kubectl delete pod ns", "kubectl delete pod ns"),
+        ("kubectl delete po/ns svc/web", "kubectl delete pod/ns service/web"),
+        ("kubectl rollout restart deploy web", "kubectl rollout restart deployment web"),
+        ("kubectl logs -f deploy/web", "kubectl logs -f deployment/web"),
+        ("kubectl apply -f deploy/", "kubectl apply -f deploy/"),
+        ("kubectl exec web -- ls svc/web", "kubectl exec web -- ls svc/web"),
+    ],
+)
+def test_verbs_and_resources_are_written_out_and_names_and_values_are_not(command: str, written: str) -> None:
+    program, *words = command.split()
+
+    assert (program, *written_out(program, words)) == tuple(written.split())

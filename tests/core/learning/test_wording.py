@@ -61,6 +61,9 @@ def test_opposites_hold_both_ways_for_every_stem() -> None:
         ("2x the p99, three times", ["2", "3"]),
         ("double the limit", ["2"]),
         ("double quotes, double-click, single quotes", []),
+        ("double timeouts, triple memory", ["2", "3"]),
+        ("10 €, £15, 12.50€, $1,500", ["10EUR", "15GBP", "12.5EUR", "1500USD"]),
+        ("5 % 2", ["5", "2"]),
         ("a single call, doubled", ["1", "2"]),
         ("thrice, a dozen, forty", ["3", "12", "40"]),
         ("wait a minute", ["60s"]),
@@ -116,3 +119,24 @@ def test_reading_takes_as_long_as_the_text_is(word: str) -> None:
 
     seconds(1_000)
     assert seconds(40_000) < 8 * seconds(10_000) + 1
+
+
+@pytest.mark.parametrize("text", ["$1 and $HOME", "[0-9]$", "US$"])
+def test_a_dollar_that_is_no_currency_stays_a_sign(text: str) -> None:
+    assert "$" in "".join(wording(text).signs)
+    assert not any(number.endswith("USD") for number in wording(text).numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "exceptions"),
+    [
+        ("retry unless the error is a 404", {"404"}),
+        ("retry twice unless the call returned 404, then wait", {"404"}),
+        ("retry unless it failed 3 times", set()),
+        ("deploy unless latency is under 500 ms", set()),
+        ("never retry unless the error is a 404", set()),
+        ("", set()),
+    ],
+)
+def test_a_number_with_which_a_condition_ends_is_an_exception(text: str, exceptions: set[str]) -> None:
+    assert wording(text).exceptions == exceptions

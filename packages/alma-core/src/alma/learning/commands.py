@@ -33,7 +33,7 @@ _EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
 _LONGEST_BUNDLE = 5
-_SINGLE_DASH = re.compile(r"^-(?=[a-z]{2,}[a-z-]*(?:=|$))")
+_SINGLE_DASH = re.compile(r"^-(?=[a-z][a-z][a-z-]*(?:=|$))")
 """Programs written in Go take `-target=db` for `--target=db`."""
 _LETTERS = {
     "all": "a", "delete": "d", "detach": "d", "follow": "f", "force": "f", "global": "g", "interactive": "i", "message": "m", "namespace": "n",

@@ -37,7 +37,15 @@ _LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "
 _PREFERRING = frozenset(("instead", "rather"))
 _EXCEPTING = frozenset(("except", "excluding", "unless"))
 _CONDITION = "unless"
-"""What follows is a clause, of which the end says when: "unless the error is a 404" speaks against a 404, not against errors."""
+"""What follows is a clause, of which the end says when: "unless the error is permanent" speaks against what is permanent, not against errors."""
+_BEFORE_NUMBERS = frozenset(
+    """
+    a an the is are was were be been gets got has have had of than at by to over under above below after before between within for about only least
+    code equals exceeded exceeds hits http reached reaches return returned returns status
+    """.split()  # noqa: SIM905 - a list of words reads best as words
+)
+"""Words with which such a clause ends only where a number follows, which is not among the words: "unless the error is a 404"."""
+_AFTER_CLAUSES = frozenset((COMMA, "and", "or", "then"))
 _PASSIVE = frozenset(("avoided", "banned", "cannot", "forbidden", "never", "not", "omitted", "prohibited", "skipped"))
 """What denies the words before it where it ends a clause: "the password is not used", "pushing is forbidden"."""
 _SILENT = STOPWORDS | SAYING_LITTLE | {COMMA}
@@ -55,11 +63,22 @@ class Denial:
 def denials(words: Sequence[str]) -> tuple[Denial, ...]:
     """The denials among the words of a text, in lower case and in order. One that nothing follows denies nothing.
 
-    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass.
+    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass. Nor does it where its
+    clause ends in a number: "unless the error is a 404" is not against errors.
     """
     places = [place for place, word in enumerate(words) if _denies(words, place, word)]
-    found = (_denial(words, place) for place in places if words[place] != _CONDITION or place == places[0])
+    found = (
+        _denial(words, place)
+        for place in places
+        if words[place] != _CONDITION or (place == places[0] and not _ends_in_number(words[place + 1 :]))
+    )
     return tuple(denial for denial in found if denial)
+
+
+def _ends_in_number(words: Sequence[str]) -> bool:
+    """Returns True if the clause with which these words begin ends in a number."""
+    end = next((place for place, word in enumerate(words) if word in _AFTER_CLAUSES), len(words))
+    return end > 0 and words[end - 1] in _BEFORE_NUMBERS
 
 
 def telling(words: Sequence[str]) -> tuple[str, ...]:

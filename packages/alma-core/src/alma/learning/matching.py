@@ -34,20 +34,6 @@ _USING = frozenset(("try", "tried", "trying", "use", "used", "using"))
 _DASHES = {"-", "--"}
 """Signs of options: which, is read from words."""
 _PREPOSITIONS = frozenset(map(stem, "above after before below down in off on out over under up".split()))  # noqa: SIM905
-_KINDS = tuple(
-    frozenset(map(stem, names.split()))
-    for names in (
-        "monday tuesday wednesday thursday friday saturday sunday weekend weekday",
-        "january february march april june july august september october november december",
-        "morning noon afternoon evening night midnight",
-        "full partial half",
-        "development production staging",
-        "north east south west",
-        "single double triple",
-        "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish",
-    )
-)
-"""Names of things that exclude each other, as numbers do."""
 
 
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
@@ -188,10 +174,13 @@ def exchange(a: Wording, b: Wording) -> str | None:
 
 
 def other_relation(a: Wording, b: Wording) -> str | None:
-    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %".
+    """Returns which thing stands in another relation, if any: "from redis", "to redis"; "by 10 %", "to 10 %"; "unless it is a 404", "on a 404".
 
     Things count only where one text names all that the other does: who adds a module "to the omitted ones" may leave it out "from the report".
     """
+    excepted = (a.exceptions - b.exceptions).intersection(b.numbers) | (b.exceptions - a.exceptions).intersection(a.numbers)
+    if excepted:
+        return f"only one excepts {', '.join(sorted(excepted))}"
     found = excluded(a.relations, b.relations)
     if not found or not (found[0][0].isdigit() or a.telling <= b.telling or b.telling <= a.telling):
         return None
@@ -241,9 +230,9 @@ def _other_numbers(a: Wording, b: Wording) -> str | None:
 
 def _other_of_a_kind(a: Wording, b: Wording) -> str | None:
     """Returns the names of one kind of which each text has others, if any: days, parts of the day, languages."""
-    for names in _KINDS:
-        mine, theirs = a.all & names, b.all & names
-        if mine and theirs and not mine & theirs:
+    for kind in sorted({kind for kind, _ in a.of_kinds} & {kind for kind, _ in b.of_kinds}):
+        mine, theirs = ({name for its_kind, name in each.of_kinds if its_kind == kind} for each in (a, b))
+        if mine.isdisjoint(theirs):
             return f"others of a kind: {', '.join(sorted(mine))} / {', '.join(sorted(theirs))}"
     return None
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import isclose
 
 from alma.learning.stems import stem
-from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, DETERMINERS, NUMBERS, UNITS
+from alma.learning.vocabulary import ABBREVIATIONS, AMOUNTS, COMPOUNDS, DOUBLED, NUMBERS, UNITS
 
 COMMA = ","
 
@@ -32,17 +32,22 @@ _HALF = re.compile(r"\bhalf an? (?=second|minute|hour|day|year)")
 _ONE = re.compile(r"\b(after|for|pause|sleep|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)")
 """ "Wait a minute", not "5 requests a minute"."""
 _MULTIPLES = ("double", "triple")
+_DOUBLED = frozenset(map(stem, DOUBLED))
 _BETWEEN = frozenset("additional another business calendar extra full further more whole working".split())  # noqa: SIM905
 """Words that may stand between a number and its unit."""
 _LIKE_UNIT = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
 """How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s, not the other way round."""
 _BINARY = tuple(1.024**power for power in range(4))
 """How many times a number of bytes another one may be: 1024 MB are 1 GB."""
+_CURRENCIES = {"€": "euro", "£": "pound", "$": "dollar"}
+_BEFORE_AMOUNT = re.compile(r"([€£]|(?<![\w$])\$(?=\d\d|\d[.,]\d))\s?(\d+(?:[.,]\d+)*k?\b)")
+"""`€5` and `$15`, but not `$1`, which names an argument."""
+_CURRENCY = re.compile(r"[€£]|(?<=\d)\s?\$(?![\w{(])")
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)")
 
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
-    r"|\b(\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(\s?%|[a-z]{1,3}\b|\b)"  # a number, and its unit
+    r"|\b(\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(\s?%(?!\s*\d)|[a-z]{1,3}\b|\b)"  # a number, and its unit
     r"|([^\W_]+(?:['’]t\b)?|,)"  # a word, or a comma
 )
 
@@ -51,6 +56,14 @@ def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
     """The words in order, lower case, commas among them; and the numbers, each with what it measures where that is said: `0.5`, `30s`, `5%`."""
     items = in_order(text)
     return [item for item, is_number in items if not is_number], [item for item, is_number in items if is_number]
+
+
+def with_named_currencies(text: str) -> str:
+    """Returns a text with names for signs of currencies, behind their amounts: `€15` and `15 €` are `15 euro`."""
+    if text.isascii() and "$" not in text:
+        return text
+    behind = _BEFORE_AMOUNT.sub(lambda found: f" {found[2]}{found[1]}", text)
+    return _CURRENCY.sub(lambda found: f" {_CURRENCIES[found[0].strip()]} ", behind)
 
 
 def in_order(text: str) -> list[Item]:
@@ -105,7 +118,7 @@ def _are_near(mine: float, theirs: float) -> bool:
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
-    plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", text).lower()))
+    plain = _IN_PLACE_OF.sub("instead of", _HALF.sub("0.5 ", unicodedata.normalize("NFKC", with_named_currencies(text)).lower()))
     plain = _ONE.sub(r"\1 1 ", plain)
     plain = _ALL_BUT.sub(r"\1 except", _EXCEPTION.sub("except", plain))
     found = _TOKEN.findall(plain)
@@ -122,7 +135,7 @@ def _is_name(word: str, following: str) -> bool:
     """Returns True if a number belongs to the name of a thing: "single quotes", "double-click"."""
     if word == "single":
         return following.endswith("s") and not following.endswith(("ss", "us", "is"))
-    return word in _MULTIPLES and following not in DETERMINERS and following not in ("", COMMA)
+    return word in _MULTIPLES and stem(following) in _DOUBLED
 
 
 def _measured(number: str, unit: tuple[str, float] | None) -> str:

@@ -1,9 +1,11 @@
 """In which relation a text puts a thing to what is done: from or to a place, by or to an amount, before, during or after an event."""
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from alma.learning.reading import COMMA, Item
 from alma.learning.stems import stem
+from alma.learning.vocabulary import NEGATORS
 
 MOST_COMPARED = 64
 """The number of numbers of a text that are looked at for having changed places."""
@@ -23,10 +25,13 @@ def _pairs(*pairs: str) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(pair.split("/")) for pair in pairs)
 
 
-_EXCLUDING = _pairs("from/to", "by/to")
-_EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/from", "after/within", "after/every", "within/every")
+_EXCLUDING = _pairs("from/to")
+_EXCLUDING_OF_NUMBERS = _EXCLUDING | _pairs("by/to", "by/from", "after/within", "after/every", "within/every")
 _EXCLUDING_TIMES = _pairs("before/after", "before/during", "during/after")
 _ENDING = frozenset((COMMA, "and", "or", "then"))
+_CONDITION, _CLOSING = "unless", frozenset((COMMA, "and", "then"))
+_NAMING = frozenset("a an are be code equals http is return returned returns status was were".split())  # noqa: SIM905
+"""Words behind which a number is a name: "is a 404"."""
 _SAME_TIME = "during"
 _TIMES = frozenset(("before", "after", _SAME_TIME))
 
@@ -69,6 +74,22 @@ def bindings(items: Iterable[Item], silent: frozenset[str]) -> Relations:
             word = ""
         elif text not in silent and not is_number:
             word = stem(text)
+    return frozenset(found)
+
+
+def exceptions(items: Iterable[Item]) -> frozenset[str]:
+    """The numbers with which a clause behind "unless" ends, as in "unless the error is a 404". None behind a denial: "never retry unless …"."""
+    found, before, is_clause = set[str](), "", False
+    for (text, is_number), (following, _) in pairwise((*items, (COMMA, False))):
+        if text == _CONDITION:
+            is_clause = True
+        elif text in NEGATORS or text.endswith(("n't", "n’t")):
+            break
+        elif is_number and is_clause and before in _NAMING and following in _ENDING:
+            found.add(text)
+        elif text in _CLOSING:
+            is_clause = False
+        before = text
     return frozenset(found)
 
 

@@ -53,6 +53,21 @@ _LONG_WORDS = {
     "pnpm": {"i": "install", "rm": "remove", "t": "test"},
 }
 """Commands of programs in other spellings."""
+_GIVEN_VALUES = {
+    "cargo": frozenset(("-C", "-Z", "--color", "--config")),
+    "kubectl": frozenset(
+        """
+        -c -f -k -l -n -o -p -s --as --as-group --cluster --container --context --field-selector --filename --grace-period --image --kubeconfig
+        --kustomize --namespace --output --patch --replicas --selector --server --sort-by --timeout --token --user
+        """.split()  # noqa: SIM905 - a list of words reads best as words
+    ),
+    "npm": frozenset(("-C", "-w", "--cache", "--loglevel", "--prefix", "--registry", "--tag", "--userconfig", "--workspace")),
+    "pnpm": frozenset(("-C", "-F", "--dir", "--filter", "--prefix", "--registry", "--reporter")),
+}
+"""Options of which the next word is the value."""
+_FOLLOWING = frozenset(("-f", "-p"))
+"""Options that have no value in `kubectl logs`: follow, previous."""
+_TWO_WORD_VERBS = frozenset(("rollout", "set"))
 _RESOURCES = {
     "cm": "configmap", "deploy": "deployment", "ds": "daemonset", "ing": "ingress", "no": "node", "ns": "namespace", "po": "pod",
     "pvc": "persistentvolumeclaim", "sts": "statefulset", "svc": "service",
@@ -152,10 +167,37 @@ def written_out(program: str, words: Sequence[str]) -> tuple[str, ...]:
 
 def _with_long_words(program: str, words: Sequence[str]) -> Sequence[str]:
     if program == "kubectl":
-        return [_RESOURCES.get(sort, sort) + slash + name for sort, slash, name in (word.partition("/") for word in words)]
-    place = next((place for place, word in enumerate(words) if not is_flag(word)), len(words))
-    known = _LONG_WORDS.get(program, {})
-    return [known.get(word, word) if at == place else word for at, word in enumerate(words)] if known else words
+        return _with_long_resources(words)
+    known = _LONG_WORDS.get(program)
+    if not known:
+        return words
+    place = next(_plain_places(words, _GIVEN_VALUES[program]), len(words))
+    return [known.get(word, word) if at == place else word for at, word in enumerate(words)]
+
+
+def _with_long_resources(words: Sequence[str]) -> Sequence[str]:
+    """The words after `kubectl` with the names of resources written out: right behind the verb, and before a slash."""
+    options = _GIVEN_VALUES["kubectl"]
+    verb = next((words[place] for place in _plain_places(words, options)), "")
+    places = [*_plain_places(words, options - _FOLLOWING if verb == "logs" else options)]
+    after_verb = places[2 if verb in _TWO_WORD_VERBS else 1 :]
+    result = [*words]
+    for place in after_verb:
+        sort, slash, name = words[place].partition("/")
+        if slash or place == after_verb[0]:
+            result[place] = _RESOURCES.get(sort, sort) + slash + name
+    return result
+
+
+def _plain_places(words: Sequence[str], with_values: frozenset[str]) -> Iterator[int]:
+    """The places of the words that are neither options nor their values, up to `--`; a toolchain, as in `cargo +nightly`, is an option."""
+    is_value = False
+    for place, word in enumerate(words):
+        if word == "--":
+            return
+        if not (is_value or is_flag(word) or word.startswith("+")):
+            yield place
+        is_value = not is_value and word in with_values
 
 
 def _with_long_options(program: str, words: Sequence[str]) -> tuple[str, ...]:

@@ -38,8 +38,13 @@ NUMBERS = {
 AMOUNTS = frozenset(("double", "doubled", "doubling", "triple", "tripled", "tripling"))
 """Numbers that are verbs, too."""
 
-DETERMINERS = frozenset("a all an both each every her his its my our that the their these this those what your".split())  # noqa: SIM905
-"""Words before which "double" is an amount: "double the quota", not "double quotes"."""
+DOUBLED = frozenset(
+    """
+    asterisk backtick blind book brace bracket buffer charge check click clutch colon count dash encode entry equals escape fetch free hash hop
+    opt precision quote round slash space spend star submit tap underscore write
+    """.split()  # noqa: SIM905
+)
+"""Things of which "double" names a kind: "double quotes", not "double limits"."""
 
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1), "m": ("s", 60), "min": ("s", 60),
@@ -47,7 +52,7 @@ UNITS = {
     "week": ("s", 604800), "month": ("month", 1), "year": ("month", 12), "b": ("B", 1), "byte": ("B", 1), "kb": ("B", 1e3), "mb": ("B", 1e6),
     "gb": ("B", 1e9), "tb": ("B", 1e12), "kib": ("B", 1e3), "mib": ("B", 1e6), "gib": ("B", 1e9), "%": ("%", 1), "percent": ("%", 1),
     "ki": ("B", 1e3), "mi": ("B", 1e6), "gi": ("B", 1e9), "k": ("", 1e3), "x": ("", 1), "time": ("", 1),
-    "eur": ("EUR", 1), "euro": ("EUR", 1), "usd": ("USD", 1), "dollar": ("USD", 1), "gbp": ("GBP", 1), "chf": ("CHF", 1),
+    "eur": ("EUR", 1), "euro": ("EUR", 1), "usd": ("USD", 1), "dollar": ("USD", 1), "gbp": ("GBP", 1), "pound": ("GBP", 1), "chf": ("CHF", 1),
 }  # fmt: skip
 """A unit with what it measures and how much of it one is."""
 
@@ -78,6 +83,6 @@ IRREGULAR = {
     "spoken": "speak", "stood": "stand", "stuck": "stick", "taken": "take", "taught": "teach",
     "threw": "throw", "thrown": "throw", "told": "tell", "took": "take", "thought": "think", "understood": "understand", "went": "go",
     "won": "win", "wrote": "write", "written": "write", "indices": "index", "indexes": "index", "queries": "query",
-    "prod": "production", "criteria": "criterion", "children": "child", "people": "person",
+    "dev": "development", "prod": "production", "criteria": "criterion", "children": "child", "people": "person",
 }  # fmt: skip
 """Forms that no rule of endings leads back, and what is short for a word."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from alma.learning.reading import ARROW, COMMA, in_order
-from alma.learning.relations import Relations, bindings, relations
+from alma.learning.reading import ARROW, COMMA, in_order, with_named_currencies
+from alma.learning.relations import Relations, bindings, exceptions, relations
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PERCENT = re.compile(r"(?<=\d)\s?%")
-"""A unit, not a sign: `10%` is 10 percent."""
+_PERCENT = re.compile(r"(?<=\d)\s?%(?!\s*\d)")
+"""A unit, not a sign: `10%` is 10 percent. In `5 % 2` it is a sign."""
 _QUOTED_SIGNS = re.compile(r"""(["'`])([^\w\s"'`]+|\\\w)\1""")
 """Values that have no letters: `sep=";"`, `sep="\\t"`."""
 _PREFERRED_TO = frozenset(("over", "to"))
@@ -29,6 +29,26 @@ _EXCHANGING = ("replac", "swap", "substitut", "exchang")
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _SEPARATORS = frozenset(("and", "or", COMMA))
+
+_KINDS = """
+    monday tuesday wednesday thursday friday saturday sunday weekend weekday
+    january february march april june july august september october november december
+    morning noon afternoon evening night midnight
+    full/fully partial/partially half
+    development/dev production/prod staging
+    north east south west
+    single double triple
+    english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic hindi turkish
+"""
+"""Names of things that exclude each other, as numbers do: a kind on each line, spellings of one name with a slash. Words, not stems: who works in
+stages has no staging."""
+_NAMES_OF_KINDS = {
+    word: (kind, names.split("/")[0])
+    for kind, line in enumerate(_KINDS.strip().splitlines())
+    for names in line.split()
+    for name in names.split("/")
+    for word in (name, f"{name}s")
+}
 
 Stems = frozenset[str]
 
@@ -55,6 +75,8 @@ class Wording:
     """Whether it says "only"."""
     numbers: tuple[str, ...]
     """Numbers in their units, sorted."""
+    exceptions: Stems
+    """Those that an "unless" names."""
     versions: frozenset[tuple[str, str]]
     """Names that end in digits, as `("v", "2")`."""
     earlier: Stems
@@ -72,12 +94,15 @@ class Wording:
     """The words as they are, in order, without articles and commas."""
     listed: Stems
     """Stems that stand beside a comma, an "and" or an "or"."""
+    of_kinds: frozenset[tuple[int, str]]
+    """Names that exclude others of their kind, such as days, each with the number of its kind."""
 
 
 @lru_cache(maxsize=1_024)
 def wording(text: str) -> Wording:
     """Reads a text. The same for the same text, always."""
-    plain = ARROW.sub(" then ", text)
+    named = with_named_currencies(text)
+    plain = ARROW.sub(" then ", named)
     items = in_order(plain)
     words, numbers = ([item for item, is_number in items if is_number is wanted] for wanted in (False, True))
     everything = frozenset(map(stem, words))
@@ -85,7 +110,7 @@ def wording(text: str) -> Wording:
     telling = _telling(words)
     earlier, later = _order([item for item, _ in items] if _exchanges(words) else words)  # "replace NaN with 0"
     return Wording(
-        normal=spelt(text),
+        normal=spelt(named),
         signs=(*signs(_PERCENT.sub(" ", plain)), *(value for _, value in _QUOTED_SIGNS.findall(plain))),
         all=everything,
         opposed=opposed,
@@ -94,6 +119,7 @@ def wording(text: str) -> Wording:
         denied=_denied(words),
         is_restricted=not RESTRICTORS.isdisjoint(words),
         numbers=tuple(sorted(numbers)),
+        exceptions=exceptions(items),
         versions=frozenset(_version(word) for word in words if word[-1].isdigit()),
         earlier=earlier,
         later=later,
@@ -103,6 +129,7 @@ def wording(text: str) -> Wording:
         sequence=tuple(stem(word) for word in words if word not in _WITHOUT_CONTENT),
         spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
         listed=_listed(words),
+        of_kinds=frozenset(_NAMES_OF_KINDS[word] for word in words if word in _NAMES_OF_KINDS),
     )
 
 
