@@ -220,7 +220,8 @@ class _Ways:
         numbers = found.tried.tolist()
         texts = [side.strategy_texts[number] for number in numbers]
         vectors = side.strategy_vectors.rows[found.tried]
-        cells = Cells(found.rows, side.places.rows[found.cells, 0], *side.counts.rows[found.cells, :2].T, weights)
+        successes, trials = side.counts.rows[found.cells, :2].T
+        cells = Cells(found.rows, side.places.rows[found.cells, 0], successes, trials, weights)
         came_of = outcomes_of(cells, len(numbers))
         same = side.alike.likeness(numbers, texts, vectors).weights(came_of)
         new = {text: vector for text, vector in also if text not in texts}

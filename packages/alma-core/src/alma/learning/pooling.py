@@ -191,8 +191,10 @@ def _expected_now(ever: _Weighed, now: _Weighed, lent: Floats, strata: Indices, 
 def outcomes_of(cells: Cells, count: int) -> Outcomes:
     """What came of each of `count` strategies. The runs of one on a task are a cluster, and weigh less than as many tasks."""
     evidence = cells.weights * design_weights(cells.trials, ALIKE)
-    sums = [np.bincount(cells.strategies, evidence * counts, count) for counts in (cells.successes, cells.trials)]
-    return Outcomes(*sums, _apart(cells, count))
+    sums = np.zeros((2, count))
+    for counted, counts in zip(sums, (cells.successes, cells.trials), strict=True):
+        counted[:] = np.bincount(cells.strategies, evidence * counts, count)
+    return Outcomes(sums[0], sums[1], _apart(cells, count))
 
 
 def _apart(cells: Cells, count: int) -> Floats:

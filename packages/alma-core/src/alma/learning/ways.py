@@ -98,10 +98,10 @@ class Ways:
     """
 
     odds: Floats
-    merge: Indices
-    first: Floats
-    second: Floats
-    within: Floats
+    merge: NDArray[np.int16]
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+    within: NDArray[np.float32]
     surplus: Floats
 
     @classmethod
@@ -110,7 +110,7 @@ class Ways:
 
         Nothing parts groups with two of equal words; much is needed where two are the same by their words.
         """
-        members, merge = np.eye(len(odds), dtype=np.float32), np.full(odds.shape, -1, np.int16)
+        members, merge = np.eye(len(odds), dtype=np.float32), np.full((len(odds), len(odds)), -1, np.int16)
         last: dict[int, list[int]] = {}
         first, second, within, surplus = [], [], [], []
         for number, (one, other, more) in enumerate(_merges(odds, ONE_WAY, OF_ONE_PAIR)):
@@ -159,16 +159,18 @@ def log_probability(counts: Floats, prior: float) -> Floats:
     """
     successes, trials = np.append(counts, [[0.0, 0.0]], axis=0).T
     won, lost, all_of_them = _log_gamma(np.stack([successes + prior, trials - successes + prior, trials + 2 * prior]))
-    beta: Floats = won + lost - all_of_them
-    return beta[:-1] - beta[-1]
+    beta = won + lost - all_of_them
+    result: Floats = beta[:-1] - beta[-1]
+    return result
 
 
 def _log_gamma(values: Floats) -> Floats:
     """The logarithm of the gamma function, of values above 0, to eight digits (Abramowitz and Stegun 1964, 6.1.15 and 6.1.41)."""
     far = values + 4.0
-    near_one: Floats = np.log(values * (values + 1.0) * (values + 2.0) * (values + 3.0))
+    near_one = np.log(values * (values + 1.0) * (values + 2.0) * (values + 3.0))
     series = 1 / (12 * far) - 1 / (360 * far**3) + 1 / (1260 * far**5)
-    return (far - 0.5) * np.log(far) - far + 0.5 * log(2 * pi) + series - near_one
+    result: Floats = (far - 0.5) * np.log(far) - far + 0.5 * log(2 * pi) + series - near_one
+    return result
 
 
 def subjects(cosines: Floats) -> Indices:
