@@ -575,6 +575,7 @@ def test_near_copies_with_a_synonym_each_are_one_way() -> None:
         ("kubectl rollout restart deployment/web", "kubectl rollout undo deployment/web"),
         ("systemctl restart nginx", "systemctl reload nginx"),
         ("git push --tags origin", "git fetch --tags origin"),
+        ("SELECT id FROM users WHERE active = 1", "SELECT id FROM users WHERE active = 0"),
     ],
 )
 def test_who_does_more_or_something_else_does_not_the_same(one: str, other: str) -> None:

@@ -10,7 +10,7 @@ from alma.text import spelt
 
 _STEP_BEFORE = re.compile(r"(?:[,;&]|\b(?:after|and|before|then))\s*$", re.IGNORECASE)
 _REASON_AFTER = re.compile(r"\W*(?:as|because|for|in order|on|since|so|to|when|which)\b", re.IGNORECASE)
-_SQL = re.compile(r"(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|SELECT|TRUNCATE|UPDATE|WITH)\s+\S")
+SQL = re.compile(r"(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|SELECT|TRUNCATE|UPDATE|WITH)\s+\S")
 _TICKS = re.compile(r"[`\s]+")
 
 
@@ -49,4 +49,4 @@ def _is_part_of_word(sign: str) -> bool:
 def _is_run(text: str) -> bool:
     """Returns True if a text is a command or SQL. Calls are compared whole."""
     found = commands_in(text)
-    return found.is_certain or not found.programs.isdisjoint(ON_THINGS) or _SQL.match(text) is not None
+    return found.is_certain or not found.programs.isdisjoint(ON_THINGS) or SQL.match(text) is not None

@@ -11,7 +11,7 @@ from alma.learning.calls import is_generic
 from alma.learning.commands import options_in
 from alma.learning.denials import contradicts
 from alma.learning.matching import contradiction, same_strategy
-from alma.learning.more_steps import does_more
+from alma.learning.more_steps import SQL, does_more
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
 from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag
@@ -45,6 +45,7 @@ _CALL = re.compile(r"""(?<![\w.$])([\w.$]+)\((?:[^()"']|"[^"]*"|'[^']*'|\([^()]*
 _CALLING = re.compile(r"(^|[→;,]\s*|\bthen\s+)(?:call|invoke|run|us)(?:e|ed|ing|s)?\s+(?=[\w.]*(?:_\w|\w\())", re.IGNORECASE)
 _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 """What stands between the steps of a strategy: `lookup_order(id), then refund(id)`."""
+_NUMBER = re.compile(r"\d+")
 _PART = re.compile(r"\w+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SAYS_WHAT = re.compile(r"[a-z]{2,}")
@@ -78,7 +79,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
-    if does_more(one, other) or does_more(other, one) or _does_else(one, other):
+    if does_more(one, other) or does_more(other, one) or _does_else(one, other) or _is_sql_with_other_numbers(one, other):
         return -float("inf")
     if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
@@ -175,6 +176,11 @@ def _does_else(one: str, other: str) -> bool:
         return False
     own, their_own = Counter(words) - Counter(others), Counter(others) - Counter(words)
     return any(map(_SAYS_WHAT.fullmatch, own)) and any(map(_SAYS_WHAT.fullmatch, their_own))
+
+
+def _is_sql_with_other_numbers(one: str, other: str) -> bool:
+    """Returns True if two texts are the same SQL but for numbers, also for small ones: `active = 1`, `active = 0`."""
+    return one != other and SQL.match(one) is not None and _NUMBER.sub("0", one) == _NUMBER.sub("0", other)
 
 
 def _stems(command: Command) -> list[str]:
