@@ -108,6 +108,16 @@ def test_outcomes_of_one_task_say_whether_two_ways_were_tried(second: tuple[floa
     assert on_others == 0
 
 
+def test_runs_of_several_agents_and_many_wordings_on_one_task_say_no_more_than_they_are_worth() -> None:
+    """Each of n agents failed once with the one, and succeeded once with the other: as if one agent had done so n times."""
+    by_agents = outcomes_of(Cells(np.array([0, 1] * 7), np.zeros(14, int), np.array([0.0, 1.0] * 7), np.ones(14), np.ones(14)), 2)
+    by_one = outcomes_of(Cells(np.array([0, 1]), np.zeros(2, int), np.array([0.0, 7.0]), np.full(2, 7.0), np.ones(2)), 2)
+    assert by_agents.apart[0, 1] == pytest.approx(by_one.apart[0, 1])
+    assert 0 < by_one.apart[0, 1] < 10
+    wordings = outcomes_of(Cells(np.arange(12), np.zeros(12, int), np.repeat([0.0, 1.0], 6), np.ones(12), np.ones(12)), 12)
+    assert 0 < wordings.apart[:6, 6:].sum() < 10
+
+
 def test_outcomes_of_one_task_part_a_way() -> None:
     odds = log_odds(np.array([[1.0, 0.8], [0.8, 1.0]]), np.array([[np.inf, 2.0], [2.0, np.inf]]))
     ways = Ways.of(odds, *[np.eye(2, dtype=bool)] * 2)
@@ -587,6 +597,9 @@ def test_who_does_more_or_something_else_does_not_the_same(one: str, other: str)
     [
         ("npm ci --quiet", "run `npm ci --quiet` to install the packages"),
         ("systemctl restart nginx", "systemctl restart postgresql"),
+        ("kubectl delete pod web -n prod", "kubectl delete pod db -n prod"),
+        ("service nginx restart", "service apache restart"),
+        ("docker logs web --tail 50", "docker logs api --tail 50"),
         ("kubectl rollout restart deployment/web", "restart the deployment with kubectl rollout restart deployment/web"),
         ("git push --force", "force-pushed with git push --force"),
         ("draw a pie chart", "draw a bar chart"),

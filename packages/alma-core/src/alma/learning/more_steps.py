@@ -10,7 +10,11 @@ from alma.text import spelt
 
 _STEP_BEFORE = re.compile(r"(?:[,;&]|\b(?:after|and|before|then))\s*$", re.IGNORECASE)
 _REASON_AFTER = re.compile(r"\W*(?:as|because|for|in order|on|since|so|to|when|which)\b", re.IGNORECASE)
-SQL = re.compile(r"(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|SELECT|TRUNCATE|UPDATE|WITH)\s+\S")
+SQL = re.compile(
+    r"(?:ALTER TABLE|CREATE (?:UNIQUE )?(?:INDEX|TABLE|VIEW)|DELETE FROM|DROP (?:COLUMN|INDEX|TABLE|VIEW)|(?:INSERT|MERGE) INTO"
+    r"|SELECT\b.+\bFROM|TRUNCATE TABLE|UPDATE \S+ SET|WITH \S+ AS)\b",
+    re.DOTALL,
+)
 _TICKS = re.compile(r"[`\s]+")
 
 

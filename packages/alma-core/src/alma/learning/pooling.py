@@ -203,22 +203,27 @@ def _apart(cells: Cells, count: int) -> Floats:
     The log of the Bayes factor of two rates on the task over one. Rates differ by task as much as an intraclass correlation of `ALIKE` says: a
     failure beside a success speaks for two ways by 1 / (1 − `ALIKE`), two equal outcomes against it by 1 + `ALIKE`, many of each by far more.
     """
-    apart = np.zeros((count, count))
-    order = np.argsort(cells.tasks, kind="stable")
-    tried = np.bincount(cells.tasks)[cells.tasks[order]]
-    order = order[(tried > 1) & (tried <= MOST_OF_A_TASK) & (cells.trials[order] > 0)]
-    strategies, tasks, counts = cells.strategies[order], cells.tasks[order], np.stack(cells[2:4], axis=1)[order]
-    weights, alone = np.sqrt(cells.weights[order]), log_probability(counts, RATES_OF_A_TASK)
-    for step in range(1, len(order)):
+    keys, cell = np.unique(cells.tasks * count + cells.strategies, return_inverse=True)
+    counts = np.stack([np.bincount(cell, cells.weights * each, len(keys)) for each in (cells.successes, cells.trials)], axis=1)
+    tasks, strategies = np.divmod(keys[counts[:, 1] > 0], count)
+    counts = counts[counts[:, 1] > 0]
+    first_of_task, number = np.unique(tasks, return_counts=True)
+    tried = number[np.searchsorted(first_of_task, tasks)]
+    is_compared = (tried > 1) & (tried <= MOST_OF_A_TASK)
+    return _summed_pairs(tasks[is_compared], strategies[is_compared], counts[is_compared], 2 / tried[is_compared], count)
+
+
+def _summed_pairs(tasks: Indices, strategies: Indices, counts: Floats, shares: Floats, count: int) -> Floats:
+    """What each two strategies of one task say, by their share: of n on a task, as much as n / 2 pairs. Cells are in the order of their tasks."""
+    apart, alone = np.zeros((count, count)), log_probability(counts, RATES_OF_A_TASK)
+    for step in range(1, len(tasks)):
         first = np.flatnonzero(tasks[step:] == tasks[:-step])
         if not len(first):
-            return apart
+            break
         second = first + step
         together = log_probability(counts[first] + counts[second], RATES_OF_A_TASK)
-        speaks = weights[first] * weights[second] * (alone[first] + alone[second] - together)
-        np.add.at(apart, (strategies[first], strategies[second]), speaks)
-        np.add.at(apart, (strategies[second], strategies[first]), speaks)
-    return apart
+        np.add.at(apart, (strategies[first], strategies[second]), shares[first] * (alone[first] + alone[second] - together))
+    return apart + apart.T
 
 
 def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:

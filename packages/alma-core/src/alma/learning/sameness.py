@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections import Counter
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from alma.learning.matching import contradiction, same_strategy
 from alma.learning.more_steps import SQL, does_more
 from alma.learning.paraphrases import Saying, is_contrary, places, saying
 from alma.learning.reading import ARROW
-from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag
+from alma.learning.shell import WRAPPERS, Command, commands_in, is_flag, verb_of
 from alma.learning.stems import stem, unmatched
 from alma.learning.task_names import ON_THINGS
 from alma.learning.wording import Wording, wording
@@ -48,8 +48,10 @@ _STEP = re.compile(r"\s*(?:→|⇒|[-=]+>|[,;]?\s+(?:and\s+)?then\s|[,;])\s*")
 _NUMBER = re.compile(r"\d+")
 _PART = re.compile(r"\w+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_SPACES = re.compile(r"[^\S\n]+")
 _SAYS_WHAT = re.compile(r"[a-z]{2,}")
-"""A word of a command that is no name, path or number."""
+"""A verb of a command, no path or number."""
 _JOINING = re.compile(r"[;&|()\n]")
 _QUOTED = re.compile(r"""(?P<before>(?:\b(?P<name>\w+)\s*=\s*)?)(["'])(?P<value>[^"']*)\3""")
 _NAMES_OF_ONE_TASK = re.compile(
@@ -73,6 +75,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
     Calls, and names of tools, are one with the same values in the same order alone, but for values of one task: the number of an order, a file.
     """
+    one, other = (_SPACES.sub(" ", text.strip()) for text in (one, other))
     (calls, is_code), (others, is_other_code) = _as_code(one), _as_code(other)
     if is_code or is_other_code:
         return float("inf") if _spelt_code(calls) == _spelt_code(others) else -float("inf")
@@ -89,8 +92,11 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
 
 def _is_in_other_letters(text: str) -> bool:
-    """Returns True if most letters are not Latin. A model of English has nearly one vector for all such texts: only words tell them apart."""
-    return not text.isascii() and 2 * len(_LATIN.findall(text)) < sum(map(str.isalpha, text))
+    """Returns True if most words are not in Latin letters. A model of English has nearly one vector for all such texts; words tell them apart."""
+    if text.isascii():
+        return False
+    words = _WORDS.findall(unicodedata.normalize("NFKC", text))
+    return 2 * sum(_LATIN.match(word) is None for word in words) > len(words)
 
 
 def _contradict(one: Saying, other: Saying) -> bool:
@@ -161,21 +167,14 @@ def _differ_in_words(one: str, other: str) -> bool:
 
 
 def _does_else(one: str, other: str) -> bool:
-    """Returns True if two texts are commands of one program, and each has a word that is no name: `rollout restart` is not `rollout undo`.
-
-    What follows the verb of a program that does the same to one thing as to another is a name: `systemctl restart nginx`.
-    """
+    """Returns True if two texts are commands of one program with another verb each: `rollout restart` is not `rollout undo`."""
     mine, theirs = _of_one_program(one, other)
     if mine is None or theirs is None or mine.program in WRAPPERS:
         return False
-    words, others = _plain(mine), _plain(theirs)
-    if mine.program in ON_THINGS:
-        if words[:-1] == others[:-1] and len(words) > 1:
-            return False
-    elif not (commands_in(one).is_certain and commands_in(other).is_certain):
+    if mine.program not in ON_THINGS and not (commands_in(one).is_certain and commands_in(other).is_certain):
         return False
-    own, their_own = Counter(words) - Counter(others), Counter(others) - Counter(words)
-    return any(map(_SAYS_WHAT.fullmatch, own)) and any(map(_SAYS_WHAT.fullmatch, their_own))
+    verb, their_verb = verb_of(mine), verb_of(theirs)
+    return verb != their_verb and all(map(_SAYS_WHAT.fullmatch, [*verb, *their_verb])) and bool(verb and their_verb)
 
 
 def _is_sql_with_other_numbers(one: str, other: str) -> bool:

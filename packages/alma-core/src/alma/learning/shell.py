@@ -189,6 +189,15 @@ def _with_long_resources(words: Sequence[str]) -> Sequence[str]:
     return result
 
 
+def verb_of(command: Command) -> Sequence[str]:
+    """What a program is told to do: its first word that is no option, `rollout undo` of two; the last one of `service nginx restart`."""
+    places = _plain_places(command.words, _GIVEN_VALUES.get(command.program, frozenset()))
+    words = [command.words[place] for place in places]
+    if command.program == "service":
+        return words[-1:]
+    return words[: 2 if words[:1] and words[0] in _TWO_WORD_VERBS else 1]
+
+
 def _plain_places(words: Sequence[str], with_values: frozenset[str]) -> Iterator[int]:
     """The places of the words that are neither options nor their values, up to `--`; a toolchain, as in `cargo +nightly`, is an option."""
     is_value = False
