@@ -82,7 +82,7 @@ def test_what_others_did_parts_no_ways_of_an_agent_that_tried_them_often_enough(
         assert [*counts(alma, "A parcel arrived broken", "desk").values()] == [(8, 8)]
 
 
-def test_who_fails_and_tries_again_in_other_words_tries_something_else(alma: ALMA) -> None:
+def test_an_agent_that_fails_and_tries_again_in_other_words_tries_something_else(alma: ALMA) -> None:
     by_hand, anew = "resolved the conflict in the lockfile by hand", "resolved the conflict by regenerating the lockfile"
     for branch in ("develop", "main"):
         alma.learn("coder", f"Merge conflict in pnpm-lock.yaml on {branch}", "failure", by_hand)

@@ -588,7 +588,7 @@ def test_near_copies_with_a_synonym_each_are_one_way() -> None:
         ("SELECT id FROM users WHERE active = 1", "SELECT id FROM users WHERE active = 0"),
     ],
 )
-def test_who_does_more_or_something_else_does_not_the_same(one: str, other: str) -> None:
+def test_to_do_more_or_something_else_is_another_way(one: str, other: str) -> None:
     assert (by_words(one, other, 0.95), by_words(other, one, 0.95)) == (-np.inf, -np.inf)
 
 

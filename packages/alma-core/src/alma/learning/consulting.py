@@ -149,18 +149,7 @@ def consulted(
     `wanted`, count however many others were tried more often.
     """
     near = _nearness(side, question, newest, home)
-    found = _Cells.near(side, near, [*wanted, *(text_key(text) for text, _ in also)])
-    task, _, agent = side.places.rows.T
-    task_weights = near.weights[task[found.cells]]
-    weight = _weights(side, agent, found.cells, reader)
-    ways = _Ways.of(side, found, task_weights * weight, also)
-    if reader is not None:
-        weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
-        counts = weight > 0
-        if not counts.all():  # what counts nothing is not among the plain counts either, and parts no ways
-            found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
-            task_weights, weight = task_weights[counts], weight[counts]
-            ways = _Ways.of(side, found, task_weights * weight, also)
+    found, task_weights, weight, ways = _counting(side, near, reader, also, [*wanted, *(text_key(text) for text, _ in also)])
 
     def make_advice() -> Advice:
         return _advice(side, near, found, weight, ways, reader)
@@ -179,6 +168,25 @@ def consulted(
         reader=reader,
         make_advice=make_advice if made is None else lambda: made,
     )
+
+
+def _counting(
+    side: Side, near: Nearness, reader: str | None, also: Sequence[tuple[str, Vectors]], wanted: Iterable[str]
+) -> tuple["_Cells", Floats, Floats, "_Ways"]:
+    """The cells that count, how near their tasks are, how much they weigh by their agents, and the ways that they are of."""
+    found = _Cells.near(side, near, wanted)
+    task, _, agent = side.places.rows.T
+    task_weights = near.weights[task[found.cells]]
+    weight = _weights(side, agent, found.cells, reader)
+    ways = _Ways.of(side, found, task_weights * weight, also)
+    if reader is not None:
+        weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
+        counts = weight > 0
+        if not counts.all():  # what counts nothing is not among the plain counts either, and parts no ways
+            found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
+            task_weights, weight = task_weights[counts], weight[counts]
+            ways = _Ways.of(side, found, task_weights * weight, also)
+    return found, task_weights, weight, ways
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
     is_same_run = _is_same_run(one, other)
     if is_same_run is not None:
         return float("inf") if is_same_run else -float("inf")
-    if does_more(one, other) or does_more(other, one) or _does_else(one, other) or _is_sql_with_other_numbers(one, other):
+    if does_more(one, other) or does_more(other, one) or _is_sql_with_other_numbers(one, other):
         return -float("inf")
     if not _differ_in_words(one, other) and same_strategy(wording(one), wording(other), cosine):
         return float("inf")
@@ -92,7 +92,7 @@ def by_words(one: str, other: str, cosine: float) -> float:
 
 
 def _is_in_other_letters(text: str) -> bool:
-    """Returns True if most words are not in Latin letters. A model of English has nearly one vector for all such texts; words tell them apart."""
+    """Returns True if most words are not in Latin letters. The vectors of such texts, by a model of English, are nearly equal."""
     if text.isascii():
         return False
     words = _WORDS.findall(unicodedata.normalize("NFKC", text))
@@ -154,7 +154,8 @@ def _is_same_run(one: str, other: str) -> bool | None:
         return False
     if _plain(mine) == _plain(theirs):
         return True
-    return False if _is_moved(mine.words, theirs.words) else None
+    is_else = _is_moved(mine.words, theirs.words) or _has_another_verb(mine, theirs, is_certain=_are_certain(one, other))
+    return False if is_else else None
 
 
 def _differ_in_words(one: str, other: str) -> bool:
@@ -163,18 +164,19 @@ def _differ_in_words(one: str, other: str) -> bool:
     mine, theirs = _of_one_program(one, other)
     if mine is None or theirs is None or mine.program in WRAPPERS:
         return False
-    return commands_in(one).is_certain and commands_in(other).is_certain and _stems(mine) != _stems(theirs)
+    return _are_certain(one, other) and _stems(mine) != _stems(theirs)
 
 
-def _does_else(one: str, other: str) -> bool:
-    """Returns True if two texts are commands of one program with another verb each: `rollout restart` is not `rollout undo`."""
-    mine, theirs = _of_one_program(one, other)
-    if mine is None or theirs is None or mine.program in WRAPPERS:
+def _are_certain(one: str, other: str) -> bool:
+    return commands_in(one).is_certain and commands_in(other).is_certain
+
+
+def _has_another_verb(one: Command, other: Command, *, is_certain: bool) -> bool:
+    """Returns True if two commands of one program have another verb each: `rollout restart` is not `rollout undo`."""
+    if one.program in WRAPPERS or not (is_certain or one.program in ON_THINGS):
         return False
-    if mine.program not in ON_THINGS and not (commands_in(one).is_certain and commands_in(other).is_certain):
-        return False
-    verb, their_verb = verb_of(mine), verb_of(theirs)
-    return verb != their_verb and all(map(_SAYS_WHAT.fullmatch, [*verb, *their_verb])) and bool(verb and their_verb)
+    verb, their_verb = verb_of(one), verb_of(other)
+    return bool(verb and their_verb) and verb != their_verb and all(map(_SAYS_WHAT.fullmatch, [*verb, *their_verb]))
 
 
 def _is_sql_with_other_numbers(one: str, other: str) -> bool:

@@ -190,7 +190,7 @@ def _with_long_resources(words: Sequence[str]) -> Sequence[str]:
 
 
 def verb_of(command: Command) -> Sequence[str]:
-    """What a program is told to do: its first word that is no option, `rollout undo` of two; the last one of `service nginx restart`."""
+    """The verb of a command: its first word that is no option, in `rollout undo` the first two, in `service nginx restart` the last one."""
     places = _plain_places(command.words, _GIVEN_VALUES.get(command.program, frozenset()))
     words = [command.words[place] for place in places]
     if command.program == "service":

@@ -137,9 +137,8 @@ class TaskKernels:
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
         cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)
-        if (
-            constants.scale.of(plain).max(initial=-1.0) < LEAST_COSINE
-        ):  # a profile has a direction even there, and then says nothing
+        if constants.scale.of(plain).max(initial=-1.0) < LEAST_COSINE:
+            # near to nothing: a profile has a direction even there, and says nothing
             by_profile = np.zeros_like(by_profile)
         weights = self._share * by_profile + (1 - self._share) * constants.plain.weights(plain)
         return self._with_types(weights, question, plain, first), cosines

@@ -33,10 +33,11 @@ AS_LIKELY = log(2)
 """What outcomes have to say before they speak for two ways: as often as not, two ways work as well as each other."""
 
 SUREST = 2.0
-"""The most by which a merge is taken to exceed what it takes. Where words and vectors say more, it is wrong as often: 1 in 20, on lists that were not
+"""The most by which a merge is taken to exceed what it takes. Where words and vectors say more, it is wrong as often: 1 in 15, on lists that were not
 tuned on."""
+
 SUREST_OF_WORDS = 4.0
-"""The same of groups with two members of which one names all that the other does, and more."""
+"""The same of groups with two members of which one names all that the other does, and more. Not fitted: few lists have such pairs."""
 
 SAME_WORDS = 5.0
 """Log-odds of pairs that are the same in their words, at least."""
@@ -62,10 +63,9 @@ def features(cosines: Floats) -> Floats:
 def log_odds(cosines: Floats, words: Floats) -> Floats:
     """The log-odds that two of k ≥ 2 strategies of one subject are one way (k × k, symmetric).
 
-    `words` are what the words of each pair add, ∞ where they are the same, −∞ where they contradict each other.
+    `words` are what the words of each pair add, −∞ where they contradict each other; ∞, where they are the same, adds nothing here.
     """
     odds = np.tensordot(WEIGHTS, features(cosines), axes=1) + BASE + np.where(np.isfinite(words), words, 0.0)
-    odds = np.where(words == np.inf, np.maximum(odds, SAME_WORDS), odds)
     return np.where(words == -np.inf, -np.inf, odds)
 
 
@@ -93,8 +93,8 @@ class Ways:
 
     `odds` (k × k) are their log-odds, −∞ between subjects. `merge` (k × k) is the number of the merge that joins two, −1 for none.
     `first` and `second` (m × k) are 1 for the members of the two groups of a merge, `within` (m × m) is 1 for the merges that a merge rests on, and
-    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes, at most `SUREST`; ∞ where two
-    have equal words.
+    itself. `surplus` (m) is by how much the mean log-odds of a merge exceed what it takes, at most `SUREST`, or
+    `SUREST_OF_WORDS`; ∞ where two have equal words.
     """
 
     odds: Floats
@@ -108,7 +108,7 @@ class Ways:
     def of(cls, odds: Floats, is_equal: NDArray[np.bool_], is_same: NDArray[np.bool_]) -> Self:
         """Links strategies by average linkage. No way holds two that contradict each other: −∞ stays.
 
-        Nothing parts groups with two of equal words; much is needed where two are the same by their words.
+        What came of groups with two of equal words does not part them; much is needed where two are the same by their words.
         """
         members, merge = np.eye(len(odds), dtype=np.float32), np.full((len(odds), len(odds)), -1, np.int16)
         last: dict[int, list[int]] = {}
@@ -122,8 +122,8 @@ class Ways:
             last[one] = [*last.get(one, ()), *last.get(other, ()), number]
             within.append(last[one])
             here = np.ix_(mine, theirs)
-            most = np.inf if is_equal[here].any() else SUREST_OF_WORDS if is_same[here].any() else SUREST
-            surplus.append(most if most == np.inf else min(more, most))
+            most = SUREST_OF_WORDS if is_same[here].any() else SUREST
+            surplus.append(np.inf if is_equal[here].any() else min(more, most))
         rests = np.zeros((len(surplus), len(surplus)), np.float32)
         for number, merges in enumerate(within):
             rests[number, merges] = 1.0

@@ -371,7 +371,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         success first.
 
         `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
-        random by `seed`, else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
+        random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
         `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
         were used last are considered, and 128 strategies.
         """
