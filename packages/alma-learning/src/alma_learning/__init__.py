@@ -1,0 +1,1 @@
+"""The learning of ALMA: outcomes in, advice out."""
