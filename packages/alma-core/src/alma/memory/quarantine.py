@@ -3,23 +3,22 @@
 A memory in quarantine is archived, and a small record under its id says why; so it leaves every search, and an undo or a purge takes both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from alma.learning.suspicion import FLAGGED, doubted_together, reason_to_doubt
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
+from alma.text import spelt
 from alma.types.kinds import Verdict
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Memory, Outcome
 from alma.types.provenance import IMPORTED
-
-QUARANTINE = "quarantine"
-"""The kind of the small records that say which memories are in quarantine, and why."""
+from alma.types.stored import QUARANTINE
 
 LARGEST_LIST = 100_000
 
 MOST_RELEASED = 100
-"""The number of attempts, the newest ones, that a judged one may release."""
+"""The number of memories in quarantine, the newest ones, that a judged outcome may release."""
 
 
 def needs_quarantine(memory: Memory) -> bool:
@@ -64,18 +63,27 @@ def take_out(write: Write, memory_id: str, *, at: int) -> bool:
 
 
 def may_release(memory: Memory) -> bool:
-    """Returns True for a judged outcome that says something suspicious: others may say the same and be in quarantine for it."""
+    """Checks that a memory is a judged outcome that says something suspicious: others may say the same and be in quarantine for it."""
     return isinstance(memory, Outcome) and bool(memory.metadata.get(FLAGGED)) and not needs_quarantine(memory)
 
 
-def release_corroborated(write: Write, judged: Outcome, evidence: Iterable[str], *, at: int) -> None:
-    """Lets out the attempts, of the evidence of these ids, whose word a judged outcome confirms."""
-    rows = [row for each in evidence for row in write.learned.outcomes(each, newest=MOST_RELEASED)]
-    found = write.stored.memories(rows).values()
-    doubtful = write.stored.record(QUARANTINE, [memory.id for memory in found])
-    for memory in found:
-        if doubtful[memory.id][0] and isinstance(memory, Outcome) and _confirms(judged, memory):
+def release_corroborated(write: Write, judged: Memory, *, at: int) -> None:
+    """Lets out the attempts at the same task in the same way, of the same owner, whose word a judged outcome confirms."""
+    assert isinstance(judged, Outcome)
+    doubtful = [key for key, _, _ in write.stored.records(QUARANTINE, newest=MOST_RELEASED)]
+    for memory in write.stored.named(doubtful).values():
+        if isinstance(memory, Outcome) and _is_same_attempt(judged, memory) and _confirms(judged, memory):
             take_out(write, memory.id, at=at)
+
+
+def _is_same_attempt(one: Outcome, other: Outcome) -> bool:
+    """Checks that two outcomes are of one owner, task and strategy."""
+    return _subject(one) == _subject(other)
+
+
+def _subject(outcome: Outcome) -> tuple[object, ...]:
+    words = spelt(outcome.task_description), outcome.task_id, spelt(outcome.strategy_used)
+    return outcome.agent, outcome.user_id, isinstance(outcome.metadata.get("step"), int), *words
 
 
 def _confirms(judged: Outcome, doubtful: Outcome) -> bool:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.learning.other_users import users_of
-from alma.types.kinds import KINDS, MemoryType
+from alma.types.kinds import KINDS
 from alma.types.partition import Partition
 
 ALWAYS_HOLD = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_by == "nothing")
@@ -26,16 +25,13 @@ ScopeKey = tuple[str, str | None, bool]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-_LEARNED = frozenset({MemoryType.OUTCOME, MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN})
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadableScope:
     """The partitions that a reader may read, of those that are `known`. Iterates over them.
 
-    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `learners` the owners of outcomes
-    that the reader may read, and of rules, which may rest on the outcomes of several users, and the names for all users of agents (`users_of`),
-    sorted. `kind_names` are all existing kinds.
+    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `counts_of` the agents of whose other
+    users the reader sees counts. `kind_names` are all existing kinds.
     """
 
     known: Mapping[int, Partition]
@@ -43,7 +39,7 @@ class ReadableScope:
     rows: tuple[int, ...]
     kinds: Mapping[int, str]
     owners: frozenset[str]
-    learners: tuple[str, ...]
+    counts_of: frozenset[str]
     kind_names: frozenset[str]
     _kind_numbers: NDArray[np.int16]
     _always_holds: Flags
@@ -64,7 +60,7 @@ class ReadableScope:
             rows=tuple(by_row),
             kinds=kinds,
             owners=frozenset(partition.agent for partition in by_row.values() if partition.agent is not None),
-            learners=tuple(sorted({one.owner for one in by_row.values() if one.kind in _LEARNED} | {*map(users_of, counts_of)})),
+            counts_of=frozenset(counts_of),
             kind_names=frozenset(numbers),
             _kind_numbers=kind_numbers,
             _always_holds=np.array([*(kind in ALWAYS_HOLD for kind in numbers), False], dtype=np.bool_),
@@ -75,6 +71,11 @@ class ReadableScope:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def counts_without_words(self, row: int) -> bool:
+        """Checks that a partition is one of another user, whose outcomes count for the reader but may not be quoted."""
+        one = self.known.get(row)
+        return one is not None and row not in self.by_row and one.user_id is not None and one.agent in self.counts_of
 
     def of_kinds(self, kinds: Collection[str]) -> list[int]:
         """Returns the partitions of some kinds."""

@@ -13,19 +13,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
+from alma_learning import forget_texts
+
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
+from alma.embedding.scale import Scale
 from alma.errors import ConfigurationError, EmbeddingError, StorageError, ValidationError
-from alma.learning.catching_up import catch_up
-from alma.learning.forecasting import JudgedBag
-from alma.learning.ledger import Book, Ledger, Owners
-from alma.learning.scale import Scale
-from alma.learning.wording import wording
+from alma.memory.forecasting import JudgedBag
 from alma.memory.arguments import checked_call
-from alma.memory.evidence_cache import Books
 from alma.memory.index_cache import IndexCache
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
+from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
@@ -221,8 +220,7 @@ class Room:
     store: OpenStore
     project: Project
     index: IndexCache | IndexOutside
-    ledger: Ledger | None = None
-    books: Books = field(init=False)
+    projections: OutcomeProjections = field(init=False)
     agents: set[str] = field(default_factory=set)
     """Names known to be agents. A name stays one: an agent that has memories has them forever, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
@@ -231,7 +229,7 @@ class Room:
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
-        self.books = Books(self.project)
+        self.projections = OutcomeProjections(self)
 
     def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
         """Returns whether anything was recorded for a user of an agent, given all partitions."""
@@ -242,56 +240,20 @@ class Room:
             )
         return agent in self._with_users[1]
 
-    def take_ledger(self, write: Write) -> Ledger:
-        """Takes the cached evidence, updated for a write. No other caller has it until `keep_ledger` returns it."""
-        ledger, self.ledger = self.ledger, None
-        learned_seq = write.learned_seq
-        if ledger is not None and ledger.upto < learned_seq:
-            entries = write.entries(after=ledger.upto)
-            is_current = catch_up(ledger, entries, upto=learned_seq, learned=write.learned, vectors_of=write.stored.vectors)
-            ledger = ledger if is_current else None
-        return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledgers()(learned_seq)
-
-    def empty_ledgers(self) -> Callable[[int], Ledger]:
-        """Returns what makes an empty ledger as of a journal record. An embedder that has to be asked for its scale is asked now. Readers get
-        provisional ledgers without near tasks while it cannot be; writes ask before."""
-        dimension, is_shared = self.store.texts.fingerprint.dimension, self.store.users is UserWall.SHARED
-        try:
-            calibration, is_provisional = self.store.texts.calibration(self.project), False
-        except (EmbeddingError, ConfigurationError) as error:
-            _LOG.warning("only equal tasks and types count in what was learned: %s", error)
-            calibration, is_provisional = None, True
-        return lambda upto: Ledger(upto, calibration, dimension, is_shared, is_provisional)
-
-    @property
-    def scale(self) -> Scale | None:
-        """How the embedder spreads cosines, as far as that is known without asking it; `None` also if they do not separate meanings."""
-        calibration = self.store.texts.calibration_at_hand(self.project)
-        return None if calibration is None else calibration.scale
-
-    def keep_ledger(self, ledger: Ledger) -> None:
-        """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence
-        of a write that failed is never cached, because another process may commit a record of the same number."""
-        self.ledger = ledger
-
-    def drop_ledger(self) -> None:
-        """Drops the cached evidence, and the texts in it."""
-        self.ledger = None
-        self.books.drop()
-        self.judged.clear()
-
     def forget_texts(self) -> None:
         """Lets go of all texts and names that this process remembers: what was purged may be among them."""
         self.store.texts.forget()
         self.scopes = ReadableScopes()
-        self.drop_ledger()
-        for remembered in (normalised, spelt, wording):
+        self.projections.drop()
+        self.judged.clear()
+        forget_texts()
+        for remembered in (normalised, spelt):
             remembered.cache_clear()
 
-    def book(self, agents: Owners) -> AbstractContextManager[Book]:
-        """Yields the newest evidence of some agents, for questions, as of now. One thread at a time holds it; the embedder is asked for its scale
-        before."""
-        return self.books.of(agents, self.empty_ledgers())
+    @property
+    def scale(self) -> Scale | None:
+        """How the embedder spreads cosines, as far as that is known without asking it; `None` also if they do not separate meanings."""
+        return self.store.texts.scale_at_hand(self.project)
 
     @property
     def name(self) -> str:

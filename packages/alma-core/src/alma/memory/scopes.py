@@ -7,13 +7,10 @@ from difflib import get_close_matches
 import numpy as np
 
 from alma.errors import ScopeViolationError
-from alma.learning.ledger import Owners
-from alma.learning.other_users import users_of
-from alma.learning.standing import Needed
 from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.text import normalised
-from alma.types.partition import Partition, agent_in
+from alma.types.partition import Partition
 from alma.types.scope import Access, UserWall, access
 
 _LOG = logging.getLogger("alma")
@@ -54,15 +51,6 @@ def readable(
     )
     room.scopes.keep(key, scope)
     return scope
-
-
-def counted_owners(room: Room, owner: str, *, has_users: bool) -> Owners:
-    """Returns whose evidence counts for the rules of an owner: for a user of an agent, also what the agent recorded for none; for an agent that
-    `has_users`, also what these have in common, unless users are isolated."""
-    agent = agent_in(owner)
-    if agent != owner:
-        return agent, owner
-    return (agent, users_of(agent)) if has_users and room.store.users is not UserWall.ISOLATED else (agent,)
 
 
 def _counts_of(
@@ -142,9 +130,3 @@ def unknown_agent_hint(room: Room, partitions: Mapping[int, Partition], agent: s
         return None
     _LOG.warning("%s", hint, extra={"is_hint": True})
     return hint
-
-
-def needed_by(room: Room, agent: str) -> Needed:
-    """Returns the numbers of successes and failures that a rule of an agent needs."""
-    scope = room.store.agents.get(agent)
-    return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()

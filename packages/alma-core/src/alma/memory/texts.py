@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from alma.errors import AlmaError, EmbeddingError
 from alma.forking import renewed_in_children
-from alma.learning.kernels import MEASURED, Calibration, calibrated, is_measured
-from alma.learning.scale import SENTENCES
+from alma.embedding.scale import OWN, SENTENCES, Scale, is_measured, scale_of
 from alma.protocols import Embedder, Project, WordEmbedder
 from alma.types.embedding import Fingerprint
 
@@ -35,7 +34,7 @@ class TextVectors:
         self._load = load
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
-        self._calibration: tuple[Calibration | None] | None = None
+        self._scale: tuple[Scale | None] | None = None
         self._asking: Future[None] | None = None
         self._asker: int | None = None
         self._is_sought = False
@@ -60,42 +59,41 @@ class TextVectors:
         self._remember(found)
         return found
 
-    def calibration(self, project: Project) -> Calibration | None:
-        """Returns the constants of learning for the embedder; `None` for one whose cosines do not separate texts of one
-        meaning from others.
+    def scale(self, project: Project) -> Scale | None:
+        """Returns how the embedder spreads cosines; `None` for one whose cosines do not separate texts of one meaning from others.
 
         One that was not measured is compared with the one that was, once a process, on a few sentences. Of threads that are first at the same
         time one asks the model, and all get its result, or its error. A model that calls ALMA while it is asked is asked again: to wait would never
         end. Projects keep the vectors of the sentences.
         """
-        if self._calibration is None:
+        if self._scale is None:
             with self._lock:
                 asked, is_first = self._asking or Future[None](), self._asking is None
                 self._asking = asked
             if is_first:
-                self._calibrate(project, asked)
+                self._measure(project, asked)
             elif self._asker == threading.get_ident():
-                self._calibration = (self._calibrated(project),)
-                return self._calibration[0]
+                self._scale = (self._measured_scale(project),)
+                return self._scale[0]
             asked.result()
-        assert self._calibration is not None
-        (calibration,) = self._calibration
+        assert self._scale is not None
+        (calibration,) = self._scale
         return calibration
 
-    def calibration_at_hand(self, project: Project) -> Calibration | None:
+    def scale_at_hand(self, project: Project) -> Scale | None:
         """Returns the same without asking the model: `None` also where the project keeps no vectors of the sentences to compare."""
-        if self._calibration is None and not self._is_sought:
+        if self._scale is None and not self._is_sought:
             self._is_sought = True  # looked for once: from then on it is there as soon as the model was asked
             if is_measured(self.fingerprint) or self._keeps_sentences(project):
-                self.calibration(project)
-        return self._calibration[0] if self._calibration else None
+                self.scale(project)
+        return self._scale[0] if self._scale else None
 
-    def _calibrate(self, project: Project, asked: "Future[None]") -> None:
-        """Finds the constants for all who wait for them."""
+    def _measure(self, project: Project, asked: "Future[None]") -> None:
+        """Measures the scale for all who wait for them."""
         self._asker = threading.get_ident()
         try:
-            if self._calibration is None:  # else another thread was first after all
-                self._calibration = (self._calibrated(project),)
+            if self._scale is None:  # else another thread was first after all
+                self._scale = (self._measured_scale(project),)
             asked.set_result(None)
         except BaseException as error:  # noqa: BLE001 - else those who wait would wait for ever
             asked.set_exception(error)
@@ -103,9 +101,9 @@ class TextVectors:
             with self._lock:
                 self._asking = self._asker = None
 
-    def _calibrated(self, project: Project) -> Calibration | None:
+    def _measured_scale(self, project: Project) -> Scale | None:
         if is_measured(self.fingerprint):
-            return MEASURED
+            return OWN
         if not self._keeps_sentences(project) and self._compares_words():
             return None
         found: dict[str, bytes] = {}
@@ -114,9 +112,9 @@ class TextVectors:
             found.update(self.of(texts, project))
             return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
 
-        calibration = calibrated(self.fingerprint, embed)
-        self._compared = found if calibration else {}
-        return calibration
+        scale = scale_of(embed(SENTENCES))
+        self._compared = found if scale else {}
+        return scale
 
     def _keeps_sentences(self, project: Project) -> bool:
         """Returns True if the embedder was compared before: it need not be loaded then."""
@@ -128,7 +126,7 @@ class TextVectors:
 
     @property
     def compared(self) -> Mapping[str, bytes]:
-        """The vectors that `calibration` compared, which each project keeps, so that the next process asks the model for none."""
+        """The vectors that `scale` compared, which each project keeps, so that the next process asks the model for none."""
         return self._compared
 
     def query(self, text: str, project: Project) -> NDArray[np.float32]:

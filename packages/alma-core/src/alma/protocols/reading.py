@@ -9,6 +9,7 @@ from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
+from alma.types.recorded import RecordedOutcome
 from alma.types.stored import DayCount, Entry, JournalEntry, PartitionCount, PartitionDay, Place, Sizes, StoredRow, UsageTotals
 
 
@@ -30,15 +31,14 @@ class Lookups(Protocol):
     def vectors(self, texts: Iterable[str]) -> Mapping[str, bytes]:
         """Returns the stored float16 vectors of texts. Texts without one are skipped."""
 
+    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
+        """Returns the outcomes of partitions in the order in which they were recorded, archived ones included."""
+
+    def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
+        """Returns those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""
+
     def record(self, kind: str, keys: Iterable[str]) -> Mapping[str, tuple[int, dict[str, Any]]]:
         """Returns version and body of small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
-
-
-class Memories(Protocol):
-    """Reads a project as a whole."""
-
-    def counts(self) -> Sequence[PartitionCount]:
-        """Returns the number of memories of each partition, archived ones excluded."""
 
     def records(
         self, kind: str, *, newest: int | None = None, under: str | None = None
@@ -48,6 +48,13 @@ class Memories(Protocol):
 
         `under` selects those whose key begins with it and a slash, without reading others. It is not combined with `newest`.
         """
+
+
+class Memories(Protocol):
+    """Reads a project as a whole."""
+
+    def counts(self) -> Sequence[PartitionCount]:
+        """Returns the number of memories of each partition, archived ones excluded."""
 
 
 class Searchable(Protocol):
@@ -93,6 +100,9 @@ class Log(Protocol):
 
     def head(self) -> int:
         """Returns the newest journal `seq`, 0 if nothing was written yet. One cheap query."""
+
+    def learned_seq(self) -> int:
+        """Returns the newest journal `seq` that may change what is learned, 0 if there is none."""
 
     def head_at(self, seq: int) -> str:
         """Returns the hash of a journal record in hexadecimal, "" if there is none. It distinguishes two histories of one project.

@@ -12,6 +12,9 @@ from alma.types.embedding import Fingerprint
 from alma.types.evidence import Evidence
 from alma.types.partition import Partition
 
+QUARANTINE = "quarantine"
+"""Kind of the small records that say which memories are in quarantine, and why."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -11,7 +11,6 @@ from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
 from alma.memory.learn.restating import judge_after_purge
-from alma.memory.quarantine import QUARANTINE
 from alma.memory.recall.relevant_rules import RULES
 from alma.memory.room import Room
 from alma.protocols import Erased, NextWrite
@@ -20,6 +19,7 @@ from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS, MemoryType
+from alma.types.stored import QUARANTINE
 from alma.types.partition import Partition, agent_in
 
 _LOG = logging.getLogger("alma")

@@ -62,8 +62,6 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
             _put_leases(write, closings)
         return ended
     with writing(room, actor=actor, operation=operation, at=to_micros(at)) as learner:
-        if len(made) > 1:
-            learner.expect((each.outcome, each.passages) for each in made if each.outcome is not None)
         ended = _put_endings(room, learner.write, made)
         for each in made:
             _learn(learner, each, vectors)
@@ -170,12 +168,11 @@ def _says_nothing(ended: EpisodeRecord) -> bool:
 
 
 def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> None:
-    """Raises `ConflictError` if a verdict is trusted and the one it replaces is not, or the reverse: their evidence is kept apart and is
-    not moved."""
-    if kept.verdict_source.is_trusted is not judge.is_trusted:
+    """Raises `ConflictError` if an agent's own word would replace a verdict of somebody else."""
+    if kept.verdict_source.is_trusted and not judge.is_trusted and kept.outcome is not Verdict.UNVERIFIED:
         raise ConflictError(
-            f"episode {quoted(ended.id)} was judged by source {kept.verdict_source.value!r}, whose evidence is kept apart from that of "
-            f"{judge.value!r}; leave it, and learn the outcome beside it with verdict_source={judge.value!r}"
+            f"episode {quoted(ended.id)} was judged by source {kept.verdict_source.value!r}, which the word of {judge.value!r} does not "
+            f"replace; leave it, and learn the outcome beside it with verdict_source={judge.value!r}"
         )
 
 
@@ -198,7 +195,7 @@ def _learn(learner: Learner, made: _Made, vectors: Mapping[str, bytes]) -> None:
     if made.was is None:
         learner.add(made.outcome, made.passages, vectors)
     else:
-        learner.correct(made.outcome, made.was, made.passages, vectors)
+        learner.correct(made.outcome, made.passages, vectors)
 
 
 def _is_judged(episode: EpisodeRecord | None) -> bool:

@@ -296,7 +296,7 @@ class RoomRecorder:
         vectors = vectors_of(self.room, [(lesson, passages)])
         with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
             self._put_step(learner.write, step)
-            learner.add(lesson, passages, vectors, is_step=True)
+            learner.add(lesson, passages, vectors)
 
     def _put_step(self, write: Write, step: Step) -> None:
         if not self.is_written:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from alma.learning.forecasting import doubt, forecast, surprise
+from alma.memory.forecasting import doubt, forecast, surprise
 from alma.memory import arguments as args
 from alma.memory.episodes import records
 from alma.memory.episodes.forecasts import Body, bags_of, is_unjudged, judged_of, newest_endings, owners_of

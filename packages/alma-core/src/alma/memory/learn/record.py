@@ -315,8 +315,6 @@ def _store(room: Room, entries: Sequence[_Entry], vectors: Mapping[str, bytes], 
     if not entries:
         return
     with writing(room, actor=actor, operation=operation, at=room.now()) as learner:
-        if len(entries) > 1:
-            learner.expect((entry.memory, entry.passages) for entry in entries if isinstance(entry.memory, Outcome))
         for entry in entries:
             learner.add(entry.memory, entry.passages, vectors)
             if entry.key is not None and isinstance(entry.memory, Outcome):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from alma import journal
 from alma.memory.episodes.credit import counts_of
 from alma.memory.episodes.records import END, EPISODE, LEASE
-from alma.memory.quarantine import QUARANTINE
 from alma.memory.room import Room
 from alma.memory.transfer.export_links import RULES
 from alma.memory.transfer.import_checks import Line

@@ -1,7 +1,7 @@
 """Looks things up by their keys, many at once: for a project as it is stored, and for a write in its own session."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
@@ -11,9 +11,12 @@ from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
 from alma.storage.relational.rows import TEXT, Row, memory_from, text_hash
+from alma.storage.relational.small_records import small_records
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
+from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
+from alma.types.recorded import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
 
@@ -117,6 +120,30 @@ class Lookups:
     def _check_embedder(self, number: int | None) -> None:
         """Raises an error if the vectors of this embedder do not compare with the caller's. A write has checked it as it began."""
 
+    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
+        """The outcomes of partitions in the order in which they were recorded, archived ones included."""
+        return self._outcomes("outcomes_in", {"rows": json.dumps(list(partitions))})
+
+    def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
+        """Those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""
+        return self._outcomes("outcomes_named", {"ids": json.dumps(_distinct(memory_ids))})
+
+    def _outcomes(self, statement: str, given: Mapping[str, object]) -> Iterator[RecordedOutcome]:
+        with self._opened() as view:
+            if view is None:
+                return
+            seal, held = view.seal, self._holding(())
+            for row, partition, memory_id, body, *rest, archived_at in view.session.all(
+                statement, {"project": view.project, **given}
+            ):
+                if partition not in held:
+                    held = self._holding((partition,))
+                if held[partition].kind == MemoryType.OUTCOME:
+                    opened = seal.open(body, place="memory.body", row=(view.project, memory_id))
+                    yield RecordedOutcome(
+                        row, held[partition], memory_id, json.loads(opened), *rest, is_archived=archived_at is not None
+                    )
+
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
         found: dict[str, tuple[int, dict[str, Any]]] = {key: (0, {}) for key in _distinct(keys)}
@@ -129,6 +156,17 @@ class Lookups:
                 key = stored[name]
                 found[key] = version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
         return found
+
+    def records(
+        self, kind: str, *, newest: int | None = None, under: str | None = None
+    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Key, version and body of the small records of a kind, in a consistent read: all, by key, or the `newest` that changed last, newest first.
+
+        `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
+        """
+        with self._opened() as view:
+            found = [] if view is None else list(small_records(view, kind, newest=newest, under=under))
+        yield from found
 
     def _definitions(self, view: View, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
         """The definitions of those of the kinds that users registered, each taken apart again only when it is stored otherwise than the last time."""

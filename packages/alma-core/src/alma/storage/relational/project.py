@@ -40,7 +40,6 @@ from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.rows import CONTENT
 from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
-from alma.storage.relational.small_records import small_records
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
 from alma.storage.relational.transfer import Snapshot, listed
@@ -76,6 +75,11 @@ class SQLProject(Lookups):
         self._known = Partitions({}, {}, 0)
         self.learned = EvidenceReader(self._viewing)
         self._words = KnownWords()
+
+    def learned_seq(self) -> int:
+        """The newest journal record that may change what is learned, 0 if there is none."""
+        with self._reading() as view:
+            return 0 if view is None else view.ends()[2]
 
     def moment(self) -> AbstractContextManager[object]:
         """A consistent read: inside, this thread sees one state of the database."""
@@ -225,17 +229,6 @@ class SQLProject(Lookups):
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
             for row, count, oldest, newest in rows
         ]
-
-    def records(
-        self, kind: str, *, newest: int | None = None, under: str | None = None
-    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Key, version and body of the small records of a kind, in a consistent read: all, by key, or the `newest` that changed last, newest first.
-
-        `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
-        """
-        with self._viewing_one_state() as view:
-            found = [] if view is None else list(small_records(view, kind, newest=newest, under=under))
-        yield from found
 
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""

@@ -6,6 +6,7 @@ from sqlalchemy import (
     BigInteger,
     Case,
     ColumnClause,
+    ColumnElement,
     Float,
     LargeBinary,
     and_,
@@ -176,6 +177,8 @@ def main_statements() -> dict[str, ClauseElement]:
         .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
         "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
         "memories_named": select(MEMORY).where(*named_memories),
+        "outcomes_in": select(*_recorded()).where(_m.partition.in_(rows_given()), _m.project == given("project")).order_by(_m.row),
+        "outcomes_named": select(*_recorded()).where(*named_memories).order_by(_m.row),
         "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == given("project"), _m.archived_at.is_(None))
         .group_by(_m.partition),
@@ -284,6 +287,11 @@ def main_statements() -> dict[str, ClauseElement]:
             .exists(),
         ),
     }
+
+
+def _recorded() -> tuple[ColumnElement[Any], ...]:
+    """The columns of `RecordedOutcome`."""
+    return (_m.row, _m.partition, _m.id, _m.body, _m.successes, _m.seen_at, _m.created_at, _m.archived_at)
 
 
 def _weighted_length() -> Case[Any]:

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from alma.learning.experience import Floats, Vectors
+from alma.types.embedding import Fingerprint
+
+Vectors = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
 PAIRS = (
     ("Book a table for two at a quiet restaurant", "Reserve a place for dinner for a couple, somewhere calm"),
@@ -87,3 +91,8 @@ def scale_of(vectors: Vectors) -> Scale | None:
         return None
     slope = (ALIKE - UNRELATED) / float(alike.mean() - unrelated.mean())
     return Scale(slope, ALIKE - slope * float(alike.mean()))
+
+
+def is_measured(fingerprint: Fingerprint) -> bool:
+    """Checks that an embedder is the one for which the limits of learning were measured."""
+    return (fingerprint.model, fingerprint.dimension) == ("all-MiniLM-L6-v2", 384)

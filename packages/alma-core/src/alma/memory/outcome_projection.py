@@ -1,0 +1,258 @@
+"""Outcomes of a project as learning reads them: one projection for each reader, kept between questions and caught up before each."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from alma_learning import Embedding, Needed, Projection, Trial
+from numpy.typing import NDArray
+
+from alma.errors import ConfigurationError, EmbeddingError
+from alma.forking import renewed_in_children
+from alma.journal import PURGE
+from alma.memory.readable import ReadableScope
+from alma.text import matched_text, spelt, split_passages
+from alma.types.kinds import MemoryType, VerdictSource
+from alma.types.recorded import RecordedOutcome
+from alma.types.rules import RULE, RuleRecord
+from alma.types.stored import QUARANTINE
+
+if TYPE_CHECKING:
+    from alma.memory.room import Room
+
+_LOG = logging.getLogger("alma")
+
+MOST_VIEWS = 64
+"""Readers whose projections are kept; those that asked last."""
+
+MOST_RECORDS = 2_000
+"""Journal records after which reading all outcomes again is cheaper than following the journal."""
+
+OUTCOMES = frozenset({MemoryType.OUTCOME.value})
+
+MOST_EFFECTS = 256
+"""Updates that a reader may have missed and still catch up."""
+
+ReaderKey = tuple[str, str | None, bool, str]
+Wanted = Callable[[RecordedOutcome], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What the journal records after `start`, up to `seq`, changed: memories by id, and whether anything else did."""
+
+    start: int
+    seq: int
+    memories: frozenset[str]
+    is_total: bool
+
+
+@dataclass(slots=True)
+class View:
+    """The outcomes that one reader may read, folded: whole attempts, and single steps of them. As of journal record `upto`."""
+
+    attempts: Projection
+    steps: Projection
+    upto: int
+    records: Sequence[RuleRecord] = ()
+    """Records of rules in the project."""
+
+    def side(self, *, is_of_steps: bool) -> Projection:
+        """Returns the projection of steps, or that of whole attempts."""
+        return self.steps if is_of_steps else self.attempts
+
+
+@dataclass(slots=True)
+class OutcomeProjections:
+    """Cached projections of one project. Thread-safe."""
+
+    room: "Room"
+    _views: "OrderedDict[ReaderKey, View]" = field(default_factory=OrderedDict)
+    _effects: list[_Effect] = field(default_factory=list)
+    _followed: int | None = None
+    """The newest journal record whose effects are known; `None` before the first question."""
+    _records: tuple[int, Sequence[RuleRecord]] | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        renewed_in_children(self)
+
+    def renew_in_child(self) -> None:
+        """Starts with an empty cache: another thread of the parent may have held the lock."""
+        self._lock = threading.RLock()
+        self.drop()
+
+    def drop(self) -> None:
+        """Drops all projections, and the texts in them."""
+        with self._lock:
+            self._views.clear()
+            self._effects.clear()
+            self._followed = self._records = None
+
+    @contextmanager
+    def of(self, scope: ReadableScope, *, reader: str, user: str | None, is_shared: bool = True) -> Iterator[View]:
+        """Yields what a reader may read, as of now. One thread at a time holds it."""
+        project = self.room.project
+        with self._lock, project.moment():
+            upto = project.learned_seq()
+            if self._followed is not None and self._followed > upto:  # this thread reads a state of before: the cache is for others
+                yield self._read(scope, reader, upto)
+                return
+            self._follow(upto)
+            key = (reader, user, is_shared, self.room.store.users.value)
+            view = self._views.pop(key, None)  # a failed update must not be used again
+            view = self._caught_up(view, scope) if view else None
+            if view is None:
+                view = self._read(scope, reader, upto)
+            yield view
+            self._views[key] = view
+            while len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+
+    @contextmanager
+    def among(self, scope: ReadableScope, is_wanted: Wanted, *, reader: str) -> Iterator[View]:
+        """Yields what a reader may read of those outcomes that are wanted, say of a past time. Nothing of it is kept."""
+        with self.room.project.moment():
+            yield self._read(scope, reader, self.room.project.learned_seq(), is_wanted)
+
+    def _follow(self, upto: int) -> None:
+        """Reads what the journal records since the last question changed."""
+        since = self._followed
+        self._followed = upto
+        if since is None or since == upto:
+            return
+        self._records = None
+        if upto - since > MOST_RECORDS:
+            self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
+            return
+        memories, is_total = set[str](), False
+        for entry in self.room.project.entries(after=since):
+            for change in entry.changes:
+                if change.table == "memory":
+                    memories.add(change.key)
+                is_total = is_total or change.table == PURGE
+            is_total = is_total or entry.is_purged
+        self._effects.append(_Effect(since, upto, frozenset(memories), is_total))
+        del self._effects[:-MOST_EFFECTS]
+
+    def _caught_up(self, view: View, scope: ReadableScope) -> View | None:
+        """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
+        if view.upto == self._followed:
+            return view
+        missed = [effect for effect in self._effects if effect.seq > view.upto]
+        if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
+            return None
+        changed = frozenset[str]().union(*(effect.memories for effect in missed))
+        found = [one for one in self.room.project.outcomes_named(changed) if self._is_counted(one, scope)]
+        kept = {one.id for one in self._without_quarantined(found)}
+        for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
+            projection.remove(changed - {trial.id for trial in trials})
+            projection.extend(trials)
+        view.upto, view.records = self._followed or 0, self._rule_records()
+        return view
+
+    def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
+        partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
+        found = list(self.room.project.outcomes(partitions)) if partitions else []
+        if is_wanted is not None:
+            found = [one for one in found if is_wanted(one)]
+        kept = {one.id for one in self._without_quarantined(found)}
+        view = View(self._empty(reader), self._empty(reader), upto, self._rule_records())
+        for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
+            projection.extend(trials)
+        return view
+
+    def _may_count(self, row: int, scope: ReadableScope) -> bool:
+        return row in scope.by_row or scope.counts_without_words(row)
+
+    def _is_counted(self, one: RecordedOutcome, scope: ReadableScope) -> bool:
+        return self._may_count(one.partition.row, scope)
+
+    def _without_quarantined(self, found: Sequence[RecordedOutcome]) -> Iterator[RecordedOutcome]:
+        archived = [one.id for one in found if one.is_archived]
+        doubtful = {key for key, (version, _) in self.room.project.record(QUARANTINE, archived).items() if version}
+        return (one for one in found if one.id not in doubtful)
+
+    def _rule_records(self) -> Sequence[RuleRecord]:
+        head = self.room.project.learned_seq()
+        if self._records is None or self._records[0] != head:
+            found = [RuleRecord.read(key, version, body) for key, version, body in self.room.project.records(RULE)]
+            self._records = head, found
+        return self._records[1]
+
+    def _empty(self, reader: str) -> Projection:
+        return Projection(self._vectors, embedding=self._embedding(), needed=self._needed, reader=reader)
+
+    def _embedding(self) -> Embedding:
+        """What cosines of the embedder tell. While it cannot be asked, only equal words count."""
+        try:
+            return Embedding.WORDS if self.room.store.texts.scale(self.room.project) is None else Embedding.MEANING
+        except (EmbeddingError, ConfigurationError) as error:
+            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
+            return Embedding.WORDS
+
+    def _needed(self, agent: str) -> Needed:
+        scope = self.room.store.agents.get(agent)
+        return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of texts, one a row: stored ones, the others from the model."""
+        compared = [matched_text(text) for text in texts]
+        found = dict(self.room.project.vectors(compared))
+        missing = [text for text in dict.fromkeys(compared) if text not in found]
+        if missing:
+            found |= self.room.store.texts.of(missing, self.room.project)
+        packed = b"".join(found[text] for text in compared)
+        return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
+
+
+def _sorted_trials(
+    found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]"
+) -> tuple[list[Trial], list[Trial]]:
+    """The trials of whole attempts and those of steps, in the order in which they were recorded."""
+    attempts: list[Trial] = []
+    steps: list[Trial] = []
+    for one in found:
+        if one.id in kept:
+            is_step = isinstance(one.body.get("metadata", {}).get("step"), int)
+            (steps if is_step else attempts).append(trial_of(one, is_hidden=one.partition.row not in scope.by_row))
+    return attempts, steps
+
+
+def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
+    """Returns an outcome as the projection reads it."""
+    body, metadata = one.body, one.body.get("metadata", {})
+    task, task_id = body["task_description"], body.get("task_id")
+    error = None if one.successes == 1.0 else body.get("error_message") or body.get("user_feedback")
+    session = metadata.get("session_id") or metadata.get("run_id")
+    return Trial(
+        id=one.id,
+        number=one.row,
+        task=task_key(task, task_id),
+        text=split_passages(task)[0],
+        way=body.get("strategy_used", ""),
+        worth=one.successes,
+        at=min(one.seen_at, one.created_at),  # a time in the future would outweigh all later outcomes
+        agent=one.partition.agent or "",
+        user=one.partition.user_id,
+        task_type=_label(body.get("task_type")),
+        difficulty=_label(body.get("difficulty")),
+        source=body.get("verdict_source", VerdictSource.CALLER.value),
+        session=session if isinstance(session, str) else None,
+        error=error,
+        is_hidden=is_hidden,
+    )
+
+
+def task_key(task: str, task_id: str | None = None) -> str:
+    """Returns the key of a task: its id where it has one, else its words without case and punctuation."""
+    return spelt(task) if task_id is None else f"{task_id}\0id"
+
+
+def _label(text: str | None) -> str | None:
+    return None if text is None else spelt(text)

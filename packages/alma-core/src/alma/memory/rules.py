@@ -1,0 +1,206 @@
+"""Rules as values: heuristics and anti-patterns that follow from outcomes, with what callers recorded of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alma_guard import find_orders
+from alma_learning import Projection, Row, Side, Table
+
+from alma.memory.outcome_projection import View
+from alma.memory.readable import ReadableScope
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.protocols import Write
+from alma.types.identity import from_micros
+from alma.types.memories import AntiPattern, Heuristic
+from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
+from alma.types.sentences import failed_of
+
+MOST_ANCHORS = 8
+
+_SIDES = {Side.WORKS: WORKS, Side.FAILS: FAILS}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row of a table that is a rule, and the record of it. `record.version` is 0 where nothing was recorded yet."""
+
+    record: RuleRecord
+    row: Row
+    is_of_steps: bool = False
+
+    @property
+    def id(self) -> str:
+        """Id of the rule."""
+        return self.record.id
+
+    @property
+    def is_archived(self) -> bool:
+        """True when a caller archived it."""
+        return self.record.archived_at is not None
+
+
+class Records:
+    """Finds the record of a row that is a rule, among those of a project."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._by_anchor: dict[str, list[RuleRecord]] = {}
+        for record in view.records:
+            for anchor in record.anchors:
+                self._by_anchor.setdefault(anchor, []).append(record)
+        self._by_way: dict[tuple[str, str, str], list[RuleRecord]] = {}
+        for record in view.records:
+            if record.way is not None:
+                self._by_way.setdefault((record.owner, record.side, record.way), []).append(record)
+
+    def rule_of(self, row: Row, *, is_of_steps: bool = False) -> Rule | None:
+        """Returns the rule that a row is; `None` for a row that is none."""
+        side = _SIDES.get(row.side)
+        if side is None:
+            return None
+        owner = owner_of(row)
+        found = [record for record in self._candidates(row, owner, side) if self._holds(record, row)]
+        if found:
+            best = max(found, key=lambda record: (record.archived_at is not None, sum(record.use.values()), record.id))
+            return Rule(best, row, is_of_steps)
+        return Rule(RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way), row, is_of_steps)
+
+    def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
+        outcomes = self._by_anchor.keys() & set(row.outcomes) if self._by_anchor else ()
+        found = {record.id: record for anchor in outcomes for record in self._by_anchor[anchor]}
+        for way in row.wordings:
+            found |= {record.id: record for record in self._by_way.get((owner, side, way), ())}
+        return (record for record in found.values() if record.owner == owner and record.side == side)
+
+    def _holds(self, record: RuleRecord, row: Row) -> bool:
+        """Checks that a row holds most of the anchors that are left of a record; the first of them, where no row can hold most."""
+        projection = self._view.attempts if any(each in self._view.attempts for each in row.outcomes[:1]) else self._view.steps
+        left = [anchor for anchor in record.anchors if anchor in projection]
+        if not left:
+            return record.way in row.wordings
+        held = [anchor for anchor in left if anchor in row.outcomes]
+        return 2 * len(held) > len(left) or (bool(held) and held[0] == left[0] and 2 * len(held) == len(left))
+
+
+def owner_of(row: Row) -> str:
+    """Returns the owner of a rule: the agent that tried most, for a user if all of it was for that one."""
+    users = set(row.users)
+    user = next(iter(users)) if len(users) == 1 else None
+    return owner_name(row.agents[0], user)
+
+
+def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic | AntiPattern:
+    """Returns a rule as a memory, with the counts of the tasks that its table is about."""
+    row, record = rule.row, rule.record
+    agent, user = agent_in(record.owner), user_in(record.owner)
+    metadata: dict[str, Any] = {
+        "learned": True,
+        "status": str(row.status),
+        "tasks": row.tasks,
+        "partials": row.partials,
+        "last_run": row.last_run,
+        "wordings": list(row.wordings),
+    }
+    metadata |= {"task": row.task_text} if row.task_text else {}
+    metadata |= {"step": True} if rule.is_of_steps else {}
+    metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
+    doubts = find_orders("\n".join(filter(None, (row.way, row.error))))
+    metadata |= {"flagged": str(doubts[0])} if doubts else {}
+    base: dict[str, Any] = {
+        "id": rule.id,
+        "agent": agent,
+        "user_id": user,
+        "project_id": room.name,
+        "metadata": metadata,
+        "created_at": from_micros(row.first_at),
+        "updated_at": from_micros(row.last_at),
+    }
+    if row.side is Side.WORKS:
+        return Heuristic(
+            **base,
+            condition=row.task_text or "such tasks",
+            strategy=row.way,
+            occurrence_count=row.trials,
+            success_count=row.successes,
+            confidence=row.mean,
+            last_validated=from_micros(row.last_at),
+        )
+    return AntiPattern(
+        **base,
+        pattern=row.way,
+        why_bad=row.error or failed_of(row.failures, row.trials),
+        better_alternative=None if row.alternative is None else row.alternative.way,
+        occurrence_count=row.failures,
+        success_count=row.successes + row.partials,
+        confidence=1 - row.mean,
+        last_seen=from_micros(row.last_at),
+    )
+
+
+def rules_in(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[Rule]:
+    """Yields the rules of a table in its order, without those that a caller archived."""
+    for row in table.rows:
+        rule = records.rule_of(row, is_of_steps=is_of_steps)
+        if rule is not None and not rule.is_archived:
+            yield rule
+
+
+def all_rules(view: View, *, with_archived: bool = False) -> list[Rule]:
+    """Returns all rules that follow from what a reader may read, one for each id."""
+    records, found = Records(view), dict[str, Rule]()
+    for is_of_steps, projection in ((False, view.attempts), (True, view.steps)):
+        for row, _ in projection.rules():
+            rule = records.rule_of(row, is_of_steps=is_of_steps)
+            if rule is not None and (with_archived or not rule.is_archived):
+                found.setdefault(rule.id, rule)
+    return list(found.values())
+
+
+def rules_of(room: Room, agent: str, user: str | None = None, *, with_archived: bool = False) -> list[Rule]:
+    """Returns the rules of one agent's own, for a user if one is given."""
+    scope = readable(room, agent=agent, user_id=user, include_shared=False)
+    with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
+        return [rule for rule in all_rules(view, with_archived=with_archived) if agent_in(rule.record.owner) == agent]
+
+
+def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:
+    """Returns the agents with outcomes, and the users for whom they recorded some, sorted by name."""
+    found = {(one.agent, one.user_id) for one in room.project.partitions().values() if one.kind == "outcome" and one.agent is not None}
+    return sorted(found | {(agent, None) for agent, _ in found}, key=lambda pair: (pair[0], pair[1] or ""))
+
+
+def find_rules(room: Room, ids: Iterable[str], *, with_archived: bool = False) -> dict[str, Rule]:
+    """Returns the rules of some ids, whoever they belong to. Ids of no rule are left out."""
+    wanted, found = set(ids), dict[str, Rule]()
+    for agent, user in owners_with_outcomes(room) if wanted else ():
+        for rule in rules_of(room, agent, user, with_archived=with_archived):
+            if rule.id in wanted:
+                found.setdefault(rule.id, rule)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def put_record(write: Write, record: RuleRecord) -> None:
+    """Stores the record of a rule, new or in place of its former version."""
+    write.put_record(RULE, record.id, record.body(), version=record.version)
+
+
+def count_use(write: Write, rules: Mapping[str, Rule], counts: Mapping[str, Mapping[str, float]]) -> None:
+    """Adds to the usage counts of rules, or takes from them, never below 0."""
+    stored = write.stored.record(RULE, counts)
+    for key, added in counts.items():
+        version, body = stored[key]
+        record = RuleRecord.read(key, version, body) if version else replace(rules[key].record, version=0)
+        use = {name: max(0, record.use[name] + added.get(name, 0)) for name in NO_USE}
+        put_record(write, replace(record, use=use))
+
+
+def anchors_without(rule: Rule, gone: Sequence[str]) -> tuple[str, ...]:
+    """Returns outcomes for a rule to rest on once some are gone."""
+    left = [one for one in reversed(rule.row.outcomes) if one not in gone]
+    kept = [one for one in rule.record.anchors if one not in gone]
+    return tuple(dict.fromkeys([*kept, *left]))[:MOST_ANCHORS]
