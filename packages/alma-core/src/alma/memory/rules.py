@@ -103,6 +103,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         "partials": row.partials,
         "last_run": row.last_run,
         "wordings": list(row.wordings),
+        "error": row.error is not None,
     }
     metadata |= {"task": row.task_text} if row.task_text else {}
     metadata |= {"step": True} if rule.is_of_steps else {}
@@ -134,7 +135,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         why_bad=row.error or failed_of(row.failures, row.trials),
         better_alternative=None if row.alternative is None else row.alternative.way,
         occurrence_count=row.failures,
-        success_count=row.successes + row.partials,
+        success_count=row.successes,
         confidence=1 - row.mean,
         last_seen=from_micros(row.last_at),
     )

@@ -1,4 +1,4 @@
-"""The evidence near a text: that of the outcomes and rules which say something on it, in the scope of a reader."""
+"""Memories near a text, or with its words, in the scope of a reader."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from alma.retrieval import bm25
 from alma.retrieval.query import without_names
 
 NEAREST = 100
-"""So many passages of each kind and owner are looked at."""
+"""Number of passages of each kind and owner that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
