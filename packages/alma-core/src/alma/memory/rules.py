@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from alma_guard import find_orders
+from alma_guard import reason_to_doubt
 from alma_learning import Projection, Row, Side, Table
 
 from alma.memory.outcome_projection import View
@@ -108,8 +108,8 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
     metadata |= {"task": row.task_text} if row.task_text else {}
     metadata |= {"step": True} if rule.is_of_steps else {}
     metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
-    doubts = find_orders("\n".join(filter(None, (row.way, row.error))))
-    metadata |= {"flagged": str(doubts[0])} if doubts else {}
+    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
+    metadata |= {"flagged": doubt} if doubt else {}
     base: dict[str, Any] = {
         "id": rule.id,
         "agent": agent,

@@ -192,7 +192,8 @@ class UserPreference(Memory):
         return f"{self.category}: {self.preference}"
 
     def described(self, now: datetime | None) -> str:
-        return f"{brief(self.category)}: {brief(self.preference)}"
+        since = "" if now is None else f" (stated {sentences.age(self.timestamp, now)})"
+        return f"{brief(self.category)}: {brief(self.preference)}{since}"
 
 
 class DomainKnowledge(Memory):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from alma_guard import find_orders
+from alma_guard import reason_to_doubt
 from alma_learning import Question, Row, Side, Status, Table
 
 from alma.memory.outcome_projection import View, task_key
@@ -39,7 +39,7 @@ def record_of(
     row: Row, rule: Rule | None, *, reader: str, is_of_steps: bool = False, is_elsewhere: bool = False, similarity: bool = True
 ) -> StrategyRecord:
     """Returns the row of a table as the record that is shown. `rule` is the rule that it is, `None` where it is none or was archived."""
-    doubts = find_orders("\n".join(filter(None, (row.way, row.error))))
+    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
     shared = row.agents[0] if reader not in row.agents else None
     side = row.side if rule is not None else Side.TRIED
     record = StrategyRecord(
@@ -70,7 +70,7 @@ def record_of(
         similarity=row.similarity if similarity else None,
         is_of_steps=is_of_steps,
         elsewhere=is_elsewhere,
-        flagged=str(doubts[0]) if doubts else None,
+        flagged=doubt,
         outcome_ids=row.outcomes,
     )
     return record.model_copy(update={"summary": f"{record.line(None)} ({record.verdict})"})
