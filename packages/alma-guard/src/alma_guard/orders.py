@@ -4,20 +4,17 @@ It is kept as data all the same; a caller that shows it can say so.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import permutations
-from typing import Any
 
-from alma.learning.suspicion_abroad import SIGNS_ABROAD
-from alma.learning.suspicion_disguised import as_read, disguised
-from alma.learning.suspicion_signs import BYPASS as BYPASS
-from alma.learning.suspicion_signs import INSTRUCTION, OTHER_SIGNS, SIGNS
-from alma.learning.suspicion_signs import MEMORY as MEMORY
-from alma.learning.suspicion_signs import REMOTE_CODE as REMOTE_CODE
-
-FLAGGED = "flagged"
-"""The name in the metadata under which one of `DOUBTS` stands: the first that holds."""
+from alma_guard.disguised import as_read, disguised
+from alma_guard.signs import BYPASS as BYPASS
+from alma_guard.signs import DOUBTS as DOUBTS
+from alma_guard.signs import INSTRUCTION, OTHER_SIGNS, SIGNS
+from alma_guard.signs import MEMORY as MEMORY
+from alma_guard.signs import REMOTE_CODE as REMOTE_CODE
+from alma_guard.signs_abroad import SIGNS_ABROAD
 
 _ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in (*SIGNS, *SIGNS_ABROAD)), *OTHER_SIGNS)
 _PLACES: dict[str, tuple[int, ...]] = {
@@ -80,7 +77,7 @@ _AROUND = 120
 def reason_to_doubt(text: str) -> str | None:
     """Why a text is suspicious, one of `DOUBTS`, or `None`: it addresses the model, has code run, steps around a check or writes to a memory.
 
-    Disguised words are read, too (`suspicion_disguised`). An order that is only quoted or described in a text about attacks is none.
+    Disguised words are read, too (`disguised`). An order that is only quoted or described in a text about attacks is none.
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
     read = as_read(text)
@@ -192,9 +189,3 @@ def _reason_across(end: str, beginning: str, signs: set[int]) -> str | None:
 def _compiled(sign: str) -> re.Pattern[str]:
     """Compiled when it is needed first: that takes longer than all the rest of opening this file."""
     return re.compile(sign, re.VERBOSE | re.MULTILINE)
-
-
-def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
-    """The metadata of a memory with such texts, which says why one of them is suspicious, where one is."""
-    reason = reason_to_doubt("\n".join(text for text in texts if isinstance(text, str)))
-    return dict(metadata) if reason is None else {**metadata, FLAGGED: reason}

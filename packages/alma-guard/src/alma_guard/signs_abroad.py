@@ -1,6 +1,6 @@
 """The plainest orders of an injection in other languages than English: to set aside former instructions, and to show the prompt.
 
-Each sign has words one of which stands in any text that bears it, and is written as those of `suspicion_signs` are, in small letters.
+Each sign has words one of which stands in any text that bears it, and is written as those of `signs` are, in small letters.
 """
 
 _UP_TO_3 = r"\W+(?:\w+\W+){0,3}?"

@@ -5,8 +5,8 @@ from base64 import b64encode
 
 import pytest
 
-from alma.learning import suspicion
-from alma.learning.suspicion import BYPASS, INSTRUCTION, MEMORY, REMOTE_CODE, doubted_together, reason_to_doubt
+from alma_guard import orders
+from alma_guard.orders import BYPASS, INSTRUCTION, MEMORY, REMOTE_CODE, doubted_together, reason_to_doubt
 
 
 @pytest.mark.parametrize(
@@ -328,13 +328,13 @@ def test_apostrophes_do_not_quote_an_order() -> None:
 def test_hints_lose_no_sign() -> None:
     texts = [text for mark in _all_examples() for text in mark if len(text) < 2_000]
 
-    for text in map(suspicion.as_read, texts):
+    for text in map(orders.as_read, texts):
         everywhere = (
             reason
-            for reason, _, sign in suspicion._ALL_SIGNS
-            if any(suspicion._is_order(text, found) for found in suspicion._compiled(sign).finditer(text))
+            for reason, _, sign in orders._ALL_SIGNS
+            if any(orders._is_order(text, found) for found in orders._compiled(sign).finditer(text))
         )
-        assert suspicion._reason_in(text) == next(everywhere, None), text
+        assert orders._reason_in(text) == next(everywhere, None), text
 
 
 def _all_examples() -> list[list[str]]:

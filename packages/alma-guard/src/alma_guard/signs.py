@@ -3,7 +3,8 @@
 A sign is matched against text in small letters. Each has hints: words one of which stands in any text that bears it, near to it.
 """
 
-from alma.types.prompt import DOUBTS
+DOUBTS = ("reads like an instruction", "runs code from the network", "steps around a check", "writes to a memory")
+"""The reasons to doubt a text, in fixed words."""
 
 INSTRUCTION, REMOTE_CODE, BYPASS, MEMORY = DOUBTS
 
