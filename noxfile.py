@@ -178,19 +178,8 @@ def install_langchain(session: nox.Session, package: str, *options: str) -> None
     environment = str(environment_of(session))
     fresh = [option for name in ("core", "guard", "langchain") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
-    uv(
-        session,
-        "pip",
-        "install",
-        "--python",
-        environment,
-        "packages/alma-core",
-        "packages/alma-guard",
-        package,
-        "--no-sources",
-        *fresh,
-        *options,
-    )
+    ours = ["packages/alma-core", "packages/alma-guard", package]
+    uv(session, "pip", "install", "--python", environment, *ours, "--no-sources", *fresh, *options)
 
 
 @nox.session
