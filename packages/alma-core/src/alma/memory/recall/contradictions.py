@@ -6,10 +6,10 @@ from itertools import combinations
 from typing import Literal
 
 from alma.learning.contradictions import Conflict, conflict
-from alma.learning.suspicion import FLAGGED
 from alma.retrieval.ranking import Ranked
 from alma.text import words
 from alma.types.contradictions import Contradiction, short_form
+from alma.types.doubts import FLAGGED
 from alma.types.memories import AnyMemory, DomainKnowledge, UserPreference
 
 _OWN_WORD = frozenset(
