@@ -48,6 +48,9 @@ class Projection:
     def __len__(self) -> int:
         return len(self._log)
 
+    def __contains__(self, trial_id: str) -> bool:
+        return trial_id in self._place
+
     @property
     def is_cut(self) -> bool:
         """Whether there were more tasks than count: the newest do."""

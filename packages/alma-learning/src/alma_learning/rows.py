@@ -98,13 +98,20 @@ def _make_row(
         status=status,
         error=_tell_error(judged),
         alternative=None,
-        agents=tuple(agent for agent, _ in Counter(trial.agent for trial in group).most_common()),
+        agents=tuple(sorted(by_agent, key=lambda agent: -by_agent[agent][2])) or tuple(dict.fromkeys(t.agent for t in group)),
         users=tuple(user for user, _ in Counter(trial.user for trial in group).most_common()),
         by_agent=by_agent,
         task_text=_newest_shown((trial.text, trial) for trial in group),
-        anchors=tuple(trial.id for trial in (of_side or group)[:ANCHORS]),
+        anchors=_anchors(of_side or group, by_agent),
         similarity=1.0,
     )
+
+
+def _anchors(of_side: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]]) -> tuple[str, ...]:
+    """Returns the first trials of the agent that tried most: the same, whoever else may be read of."""
+    owner = max(by_agent, key=lambda agent: by_agent[agent][2], default=None)
+    own = [trial.id for trial in of_side if trial.agent == owner] or [trial.id for trial in of_side]
+    return tuple(own[:ANCHORS])
 
 
 def _count_by_agent(judged: Sequence[Trial]) -> dict[str, tuple[int, int, int]]:

@@ -31,6 +31,14 @@ NOTHING_WORKED = "Tried on such tasks; nothing has mostly worked yet:"
 _SECTIONS = {**{spec.letter: spec.section for spec in KINDS.values()}, CUSTOM_LETTER: CUSTOM_SECTION}
 
 
+class Fitted(NamedTuple):
+    """What a prompt includes, and its text."""
+
+    items: tuple[Recalled, ...]
+    ways: tuple[StrategyRecord, ...]
+    text: str
+
+
 def fitted(
     items: Sequence[Recalled],
     ways: Sequence[StrategyRecord] = (),
@@ -61,14 +69,6 @@ def fitted(
     rules = {way.id for way in kept_ways}
     shown = tuple(kept.get(item.tag, item) for item in items if item.tag in kept or item.memory.id in rules)
     return Fitted(shown, kept_ways, text_of(kept))
-
-
-class Fitted(NamedTuple):
-    """What a prompt includes, and its text."""
-
-    items: tuple[Recalled, ...]
-    ways: tuple[StrategyRecord, ...]
-    text: str
 
 
 def way_lines(ways: Sequence[StrategyRecord], now: datetime | None) -> list[str]:
