@@ -1,7 +1,8 @@
 """The learning of ALMA: outcomes in, advice out. Values in, values out: no clock, no chance, no I/O."""
 
-from alma_learning.actions import name_same_action
+from alma_learning.actions import is_warned_of, name_same_action, words_of_code
 from alma_learning.background import SENTENCES
+from alma_learning.caches import forget_texts
 from alma_learning.differences import differ, normalise
 from alma_learning.projection import Projection
 from alma_learning.table import Found, Row, Side, Status, Table
@@ -21,6 +22,9 @@ __all__ = [
     "Trial",
     "Vectors",
     "differ",
+    "forget_texts",
+    "is_warned_of",
     "name_same_action",
     "normalise",
+    "words_of_code",
 ]
