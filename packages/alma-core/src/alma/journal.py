@@ -189,9 +189,11 @@ REBUILD = "rebuild"
 
 def is_of_evidence(change: Change) -> bool:
     """Returns True when a change may affect the evidence on classes of tasks."""
+    if change.table == "record":
+        return change.key.startswith("rule/")
     if change.table != "memory":
-        return change.table in ("evidence", PURGE)
-    return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
+        return change.table == PURGE
+    return any(row is not None and row.get("kind", "outcome") == "outcome" for row in (change.before, change.after))
 
 
 def entity(table: str, key: str) -> str:

@@ -112,7 +112,7 @@ class Projection:
         self._catch_up()
         newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
         for kind in newest:
-            yield self._sheet([kind]).ask(None, 1.0)
+            yield replace(self._sheet([kind]).ask(None, 1.0), task_type=self._kinds.labels[kind][0])
 
     def rules(self) -> list[tuple[Row, Table]]:
         """Returns the rows that are rules with their tables, best first; of those in equal words on several kinds the one of most trials."""

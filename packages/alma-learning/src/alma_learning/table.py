@@ -92,6 +92,8 @@ class Table:
     """Rate of success of everything that the reader may read."""
     place_of: Callable[[str], int | None]
     """Finds the place of the row that an action belongs to."""
+    task_type: str | None = None
+    """Stated type of the tasks."""
 
     def find(self, action: str) -> Row | None:
         """Returns the row that an action belongs to: equal words, the same call or command, else the nearest of one way."""
