@@ -1,99 +1,44 @@
-"""Whether something speaks against two texts being one way."""
+"""Whether something in their words speaks against two texts being one way to do a thing, and which texts say it in equal words."""
 
 import re
-from functools import lru_cache
+import unicodedata
+from collections.abc import Callable
 
-NUMBERS = {
-    w: str(i)
-    for i, w in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-}
-NUMBERS |= {"percent": "%", "twice": "2", "once": "1", "thrice": "3"}
-NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "without",
-        "dont",
-        "nothing",
-        "none",
-        "cannot",
-        "nicht",
-        "kein",
-        "keine",
-        "ohne",
-        "nie",
-        "sin",
-        "nunca",
-        "jamas",
-        "pas",
-        "jamais",
-        "sans",
-    ]
-)
-OPPOSITES = [
-    tuple(map(frozenset, (a.split(), b.split())))
-    for a, b in (
-        ("before first beforehand earlier", "after afterwards later"),
-        ("enable enabled on activate", "disable disabled off deactivate"),
-        ("up increase increased raise raised", "down decrease decreased lower lowered reduce reduced"),
-        ("start started", "stop stopped"),
-        ("add added", "remove removed delete deleted"),
-        ("open opened", "close closed"),
-        ("allow allowed accept accepted", "deny denied reject rejected refuse refused"),
-        ("lock locked", "unlock unlocked"),
-        ("install installed", "uninstall uninstalled"),
-        ("upgrade upgraded", "downgrade downgraded"),
-        ("push pushed", "pull pulled"),
-        ("encrypt encrypted", "decrypt decrypted"),
-        ("sync synchronous", "async asynchronous"),
-        ("left", "right"),
-        ("inner", "outer"),
-        ("with", "without"),
-        ("more", "less fewer"),
-        ("always", "never"),
-        ("all", "none"),
-        ("ascending", "descending"),
-        ("min minimum", "max maximum"),
-        ("public", "private"),
-        ("internal", "external"),
-        ("manual manually hand", "automatic automatically"),
-        ("same", "different"),
-        ("forward", "back backward"),
-    )
-]
-WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|%", re.U)
+from alma_learning.actions import has_other_code
+from alma_learning.shell import program_of, write_out
+from alma_learning.numbers import read_in_order
+from alma_learning.word_lists import read_lists
+from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_place_apart, is_turned, read_wording
+
+_SIGNS = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
+READ_CHARS = 800
+SHARED, MOSTLY = 0.5, 0.5
 
 
-@lru_cache(50_000)
-def _words(text: str) -> tuple[str, ...]:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text.replace("'", "").replace("’", ""))
-    return tuple(NUMBERS.get(w, w) for w in WORD.findall(text.casefold()))
-
-
-@lru_cache(50_000)
 def normalise(text: str) -> str:
-    """Returns the words of a text, equal for the same way in equal words."""
-    return " ".join(_words(text)) or text
+    """Returns the words of a text with the signs that have a meaning beside them (`C++`, `<`, `-x`), in one spelling."""
+    first, *words = text.split() or [""]
+    plain = unicodedata.normalize("NFKC", " ".join((first, *write_out(program_of(first), words))))
+    signs = [token for token in _SIGNS.findall(plain) if not token[0].isalnum()]
+    items = [item for item, _ in read_in_order(plain) if item not in {",", *read_lists("words")["articles"]}]
+    return " ".join(items + signs) or plain
 
 
-@lru_cache(50_000)
 def differ(a: str, b: str) -> bool:
-    """Returns True if a number, a negation, an opposite or another call says that two texts are not one way."""
-    from alma_learning.actions import PROGRAMS, read_calls, read_steps
+    """Returns True if something speaks against two texts being one way. Opposites and "only" count in texts that share words: others speak of more."""
+    if normalise(a) == normalise(b):
+        return False
+    one, other = read_wording(a[:READ_CHARS]), read_wording(b[:READ_CHARS])
+    return (
+        has_other_code(a, b)
+        or (has_other_numbers(one, other) and has_other_numbers(other, one))
+        or is_denied(one, other)
+        or (_share_words(one, other, SHARED, min) and is_turned(one, other))
+        or (_share_words(one, other, MOSTLY, max) and is_one_place_apart(one, other))
+    )
 
-    x, y = read_steps(a), read_steps(b)
-    if len(x) > 1 and len(y) > 1 and set(x) != set(y):
-        return True
-    x, y = ([n for n, _ in read_calls(t) if n.split()[0] in PROGRAMS] for t in (a, b))
-    if x and y and not set(x) & set(y) and {n.split()[0] for n in x} & {n.split()[0] for n in y}:
-        return True
-    p, q = set(_words(a)), set(_words(b))
-    m, n = ({w for w in s if w[0].isdigit()} for s in (p, q))
-    if m and n and not m & n:
-        return True
-    if bool(p & NEGATIONS) != bool(q & NEGATIONS) and len(p & q) >= 0.5 * min(len(p), len(q)):
-        return True
-    return any((p & s and q & t and not (p & t or q & s)) or (p & t and q & s and not (p & s or q & t)) for s, t in OPPOSITES)
+
+def _share_words(one: Wording, other: Wording, share: float, of: Callable[[int, int], int]) -> bool:
+    """Returns True if two texts share so much of the telling words of one of them, the shorter or the longer one."""
+    mine, theirs = {*one.telling}, {*other.telling}
+    return len(mine & theirs) >= share * of(len(mine), len(theirs)) > 0
