@@ -8,7 +8,7 @@ from alma_learning.actions import has_other_code
 from alma_learning.shell import program_of, write_out
 from alma_learning.numbers import read_in_order
 from alma_learning.word_lists import read_lists
-from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_place_apart, is_turned, read_wording
+from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_word_apart, is_turned, read_wording
 
 _SIGNS = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
 READ_CHARS = 800
@@ -34,7 +34,7 @@ def differ(a: str, b: str) -> bool:
         or (has_other_numbers(one, other) and has_other_numbers(other, one))
         or is_denied(one, other)
         or (_share_words(one, other, SHARED, min) and is_turned(one, other))
-        or (_share_words(one, other, MOSTLY, max) and is_one_place_apart(one, other))
+        or (_share_words(one, other, MOSTLY, max) and is_one_word_apart(one, other))
     )
 
 

@@ -18,7 +18,7 @@ def read_pairs(name: str) -> dict[str, dict[str, str]]:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    lines = (line.partition(" = ") for line in text.strip().splitlines())
+    lines = (line.partition("=") for line in text.strip().splitlines())
     return [(left.strip(), right.strip()) for left, _, right in lines]
 
 

@@ -19,6 +19,7 @@ _HUMPED, _HUMP = re.compile(r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b"), re.compile(r"(?<=[
 _ARGUMENTS = re.compile(r"\([^()]*\)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEFT_FIRST, _RIGHT_FIRST, _SECOND = ("before", "then"), ("after", "once"), ("afterwards", "afterward", "later")
+_JOINING = ("and", "or", "then")
 _TIMES = stems(frozenset(("before", "after", "afterwards", "later", "first", "then")))
 _MANY, _APART = stems(_WORDS["many"]), stems(_WORDS["apart"])
 
@@ -84,6 +85,7 @@ def is_denied(one: Wording, other: Wording) -> bool:
         contradicts(one.denials, one.spoken, other.denials, other.spoken)
         or is_in_other_order(one, other)
         or has_other_version(one, other)
+        or is_exchanged(one, other)
     )
 
 
@@ -112,6 +114,19 @@ def is_in_other_order(one: Wording, other: Wording) -> bool:
     """Returns True if what comes first in one text comes second in the other, and the other way round."""
     moved_back = (one.earlier - one.later) & (other.later - other.earlier)
     return bool(moved_back and (one.later - one.earlier) & (other.earlier - other.later))
+
+
+def is_exchanged(one: Wording, other: Wording) -> bool:
+    """Returns True if the same words stand in each other's place: "from A to B", "from B to A". A clause or the items of a list may move."""
+    mine, theirs = ([word for word in each.spoken if word not in _JOINING] for each in (one, other))
+    if sorted(mine) != sorted(theirs):
+        return False
+    changed = [place for place, (word, instead) in enumerate(zip(mine, theirs, strict=True)) if word != instead]
+    start, end = (changed[0], changed[-1] + 1) if changed else (0, 0)
+    moved = theirs[start:end]
+    return not (one.earlier and other.earlier) and all(
+        mine[cut:end] + mine[start:cut] != moved for cut in range(start, end + 1)
+    )
 
 
 def opposites_in(one: Wording, other: Wording) -> Iterator[tuple[str, str]]:
@@ -152,6 +167,12 @@ def _is_one_of_many(one: Wording, other: Wording) -> bool:
 def is_one_place_apart(one: Wording, other: Wording) -> bool:
     """Returns True if two texts are the same but for one place, where each has something else."""
     return places(one.spoken, other.spoken) == ["replace"]
+
+
+def is_one_word_apart(one: Wording, other: Wording) -> bool:
+    """Returns True if two texts are the same but for one word."""
+    changed = [mine != theirs for mine, theirs in zip(one.spoken, other.spoken, strict=False)]
+    return len(one.spoken) == len(other.spoken) and sum(changed) == 1
 
 
 def places(one: Sequence[str], other: Sequence[str]) -> list[str]:
