@@ -3,10 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 from alma_learning.actions import has_other_code
-from alma_learning.shell import program_of, write_out
 from alma_learning.numbers import read_in_order
+from alma_learning.shell import program_of, write_out
 from alma_learning.word_lists import read_lists
 from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_word_apart, is_turned, read_wording
 
@@ -15,6 +16,7 @@ READ_CHARS = 800
 SHARED, MOSTLY = 0.5, 0.5
 
 
+@lru_cache(8_192)
 def normalise(text: str) -> str:
     """Returns the words of a text with the signs that have a meaning beside them (`C++`, `<`, `-x`), in one spelling."""
     first, *words = text.split() or [""]

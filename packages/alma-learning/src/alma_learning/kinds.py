@@ -12,9 +12,9 @@ from alma_learning.trials import Floats, Indices, Matrix
 Label = tuple[str | None, str | None]
 """The stated type and difficulty of a task."""
 
-CENTRE = 0.5
+CENTRE = 0.75
 BY_WAYS = 0.8
-JOIN = 0.25
+JOIN = 0.45
 EXACT, SURELY = 400, 0.1
 GATE, GATE_SHARE, GATE_TASKS = 0.2, 0.6, 256
 CANDIDATES, WHOLE = 16, 1_024
@@ -25,8 +25,7 @@ class Kinds:
 
     def __init__(self, tasks: Indices, vectors: Matrix, ways: Matrix, labels: Sequence[Label], background: Background) -> None:
         """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d) and labels."""
-        count = len(tasks)
-        self._centre = CENTRE * vectors.mean(axis=0) * count / (count + 4) if count else np.zeros(vectors.shape[1], np.float32)
+        self._centre = np.float32(CENTRE) * background.near(vectors)
         self._places = {int(task): place for place, task in enumerate(tasks.tolist())}
         self._tasks = tasks.tolist()
         self._vectors = GrowingRows(scale(vectors - self._centre))

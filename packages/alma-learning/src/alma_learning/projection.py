@@ -14,8 +14,8 @@ from alma_learning.kinds import Kinds, Label
 from alma_learning.rows import make_rows
 from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
-from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, Trial, Vectors
-from alma_learning.ways import Wordings, compare_wordings, group_wordings
+from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, Trial, Vector, Vectors
+from alma_learning.ways import Ways, Wordings, compare_wordings, group_wordings
 
 NEWEST_TASKS = 4_096
 NEWEST_WAYS = 64
@@ -144,7 +144,7 @@ class Projection:
         self._log_forms: list[int] = []
         self._reached, self._size = 0, -1
         self._sheets: dict[tuple[int, ...], Sheet] = {}
-        self._groups: dict[tuple[int, ...], tuple[object, list[list[int]]]] = {}
+        self._ways: dict[tuple[int, ...], tuple[object, Ways]] = {}
         self._base = 0.5
 
     def _fold(self, trial: Trial) -> None:
@@ -200,7 +200,7 @@ class Projection:
                 assert place is not None
                 self._log[place] = trial
             self._sheets.clear()
-            self._groups.clear()
+            self._ways.clear()
             self._base = self._find_base(max(self._size, 0))
             return
         log = dict(enumerate(self._log))
@@ -245,9 +245,9 @@ class Projection:
         newest, seen = np.unique(np.array(self._log_tasks[:size], np.intp)[::-1], return_index=True)
         tasks = np.sort(newest[np.argsort(seen, kind="stable")[:NEWEST_TASKS]])
         forms = bisect_left(self._form_at, size)
-        self._way_mean = self._texts.forms[:forms].mean(axis=0) * forms / (forms + 4) if forms else self._background.mean * 0
+        self._way_centre = self._background.near(self._texts.forms[:forms])
         self._sheets.clear()
-        self._groups.clear()
+        self._ways.clear()
         self._base = self._find_base(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
         vectors = self._texts.tasks[tasks] if len(tasks) else np.zeros_like(self._background.vectors[:0])
@@ -265,7 +265,7 @@ class Projection:
         """Returns the centred vector of a way in a feature."""
         if form < 0:
             return np.zeros(self._dimension, np.float32)
-        return scale(self._texts.forms[form] - self._way_mean.astype(np.float32))
+        return scale(self._texts.forms[form] - self._way_centre)
 
     def _mean_ways(self, tasks: Indices, size: int) -> Matrix:
         """Returns for each task the unit mean of the centred ways tried on it."""
@@ -274,7 +274,7 @@ class Projection:
         pairs = pairs[np.isin(pairs[:, 0], tasks)]
         if not len(pairs):
             return means
-        centred = scale(self._texts.forms - self._way_mean.astype(np.float32))
+        centred = scale(self._texts.forms - self._way_centre)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         owners, starts = np.unique(pairs[:, 0], return_index=True)
         means[np.searchsorted(tasks, owners)] = np.add.reduceat(centred[pairs[:, 1]], starts, axis=0)
@@ -330,8 +330,8 @@ class Projection:
         of_form.pop(-1, None)
         forms = sorted(of_form, key=lambda form: of_form[form][-1])[-NEWEST_WAYS:]
         forms.sort(key=lambda form: of_form[form][0])
-        groups = self._group(kinds, forms, of_form)
-        members = [[forms[place] for place in group] for group in groups]
+        ways = self._group(kinds, forms, of_form) if forms else Ways((), self._way_centre)
+        members = [[forms[place] for place in group] for group in ways.groups]
         trials = [sorted(at for form in group for at in of_form[form]) for group in members]
         made = make_rows(
             [[self._log[at] for at in group] for group in trials],
@@ -350,29 +350,27 @@ class Projection:
             trials=len(judged),
             successes=sum(judged),
             base=self._base,
-            compare=partial(self._compare, [members[place] for place, _ in made]),
+            compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
         )
 
-    def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> list[list[int]]:
+    def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
         """Returns the places of ways in groups of one; kept as long as no wording and no error is new."""
         errors = [
             frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
         ]
-        known = self._groups.get(kinds)
+        known = self._ways.get(kinds)
         key = (tuple(forms), tuple(errors))
         if known is not None and known[0] == key:
             return known[1]
         texts = [self._form_texts[form] for form in forms]
-        groups = (
-            group_wordings(Wordings(texts, self._texts.forms[forms], errors), self._way_mean, self._embedding) if forms else []
-        )
-        self._groups[kinds] = key, groups
-        return groups
+        ways = group_wordings(Wordings(texts, self._texts.forms[forms], errors), self._way_centre, self._embedding)
+        self._ways[kinds] = key, ways
+        return ways
 
-    def _compare(self, rows: Sequence[Sequence[int]], action: str) -> list[float]:
+    def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:
         """Returns how alike an action is to the wordings of each row, on average."""
         forms = [form for row in rows for form in row]
-        alike = compare_wordings(self._texts.of(action)[None], self._texts.forms[forms], self._way_mean, self._embedding)[0]
+        alike = compare_wordings(self._texts.of(action)[None], self._texts.forms[forms], common, self._embedding)[0]
         starts = np.cumsum([0, *map(len, rows)])
         return [float(alike[start:end].mean()) for start, end in zip(starts[:-1], starts[1:], strict=True)]
 
