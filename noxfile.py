@@ -55,6 +55,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/contracts",
         "tests/guard",
         "tests/harness",
+        "tests/knowledge",
         "tests/minilm",
         "tests/workspace",
         *in_workers(session),
