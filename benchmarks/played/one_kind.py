@@ -28,7 +28,10 @@ WAY, OPPOSITE = "way", "opposite"
 
 @dataclass(frozen=True, slots=True)
 class OneKind:
-    """Four tasks of one kind, a fifth to ask about, a way in ten wordings and its opposite in five or more, with the error it ends in."""
+    """Four tasks of one kind, a fifth to ask about, a way in ten wordings and its opposite in five or more, with the error it ends in.
+
+    A plain one names the way in every wording, and has limits. The others tell it as people do; they are reported only.
+    """
 
     name: str
     language: str
@@ -37,6 +40,11 @@ class OneKind:
     wordings: Sequence[str]
     opposites: Sequence[str]
     error: str
+    plain: bool
+
+    def figure(self, name: str) -> str:
+        """The name of a figure: those of stores that are not plain are apart."""
+        return name if self.plain else f"{name}_free"
 
     @property
     def world(self) -> World:
@@ -70,7 +78,7 @@ def play_one_kind(kind: OneKind, seed: int, open_memory: OpenMemory, say: Say = 
         _learn(memory, draw_alike(kind, seed))
         text = memory.retrieve(question).text
         say(text)
-        tally.count("one_kind_heuristic", states_rule(NoteReader(kind.world), text))
+        tally.count(kind.figure("one_kind_heuristic"), states_rule(NoteReader(kind.world), text))
     for opposite_works in (False, True):
         log = draw_twin(kind, seed, opposite_works=opposite_works)
         with open_memory(kind.world) as memory:
@@ -126,7 +134,7 @@ def _score_twin(kind: OneKind, memory: Memory, record: Record, tally: Tally, say
         way = reader.find_way(row.strategy)
         ways = {reader.find_way(each) for each in row.wordings} - {None}
         is_mixed = len(ways) > 1 or row.counts.exceeds(record.everywhere.get(way or "", Counts()))
-        tally.count("one_kind_mixed", is_mixed)
+        tally.count(kind.figure("one_kind_mixed"), is_mixed)
         say(f"   | {row.strategy}: {row.counts} [{way}]{' MIXED' if is_mixed else ''}")
     for strategies in memory.retrieve(question).read_rules():
-        tally.count("one_kind_mixed", len({reader.find_way(each) for each in strategies} - {None}) > 1)
+        tally.count(kind.figure("one_kind_mixed"), len({reader.find_way(each) for each in strategies} - {None}) > 1)
