@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,24 +56,16 @@ def play_all(
     worlds: Sequence[World], kinds: Sequence[OneKind], seeds: Sequence[int], memory: OpenMemory, say: Say
 ) -> tuple[dict[str, Tally], dict[str, Tally]]:
     """Plays each world with each seed. Returns the tallies of each world and of all together, and those of each store."""
-    columns: dict[str, Tally] = {}
+    plays = [(world.name, seed, partial(play_store, world, seed, memory, say)) for world in worlds for seed in seeds]
+    plays += [("one kind", seed, partial(play_one_kind, kind, seed, memory, say)) for kind in kinds for seed in seeds]
     stores: dict[str, Tally] = {}
+    columns: dict[str, Tally] = {}
     everything = Tally()
-
-    def play(column: str, seed: int, play_one: Callable[[], Tally]) -> None:
-        one = stores[f"{column}/{seed}"] = stores.get(f"{column}/{seed}", Tally())
-        one.add(play_one())
-        print(f"{column}, seed {seed}", file=sys.stderr)
-
-    for world in worlds:
-        for seed in seeds:
-            play(world.name, seed, lambda world=world, seed=seed: play_store(world, seed, memory, say))  # type: ignore[misc]
-    for kind in kinds:
-        for seed in seeds:
-            play("one kind", seed, lambda kind=kind, seed=seed: play_one_kind(kind, seed, memory, say))  # type: ignore[misc]
-    for store, tally in stores.items():
-        columns.setdefault(store.rpartition("/")[0], Tally()).add(tally)
-        everything.add(tally)
+    for number, (column, seed, play_one) in enumerate(plays, 1):
+        print(f"{number} of {len(plays)}: {column}, seed {seed}", file=sys.stderr)
+        tally = play_one()
+        for each in (stores.setdefault(f"{column}/{seed}", Tally()), columns.setdefault(column, Tally()), everything):
+            each.add(tally)
     return columns | {"all": everything}, stores
 
 

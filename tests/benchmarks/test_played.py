@@ -397,7 +397,17 @@ def test_alma_is_played_through_its_public_calls() -> None:
 
     from alma.testing import MockEmbedder
 
-    tally = play_store(make_world(), 1, facade_opener(MockEmbedder()))
-    assert tally.totals["prompt_first_best"] == 3
-    assert tally.totals["assess_true"] > 0
-    assert tally.share("unread") == 0.0
+    world = make_world()
+    log = [each for each in draw_log(world, 1) if each.way == "bigbang"][:4]
+    question = Question(log[0].task, log[0].situation)
+    with facade_opener(MockEmbedder())(world) as memory:
+        for attempt in log:
+            memory.learn(attempt)
+        prompt = memory.retrieve(question)
+        assert log[0].wording in prompt.text
+        assert all(any(each.wording in rule for each in log) for rule in prompt.read_rules())
+        assert log[0].wording in {row.strategy for row in memory.table(question)}
+        assert memory.assess(log[0].wording, question) is not None
+        assert memory.assess("feed the office cat", question) is None
+        assert memory.check("feed the office cat", question) is None
+        assert world.agent in memory.wake_up()
