@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,21 @@ ONE_KIND = frozenset({"one_kind_heuristic", "one_kind_mixed"})
 
 
 def main(arguments: Sequence[str] | None = None, open_memory: OpenMemory | None = None) -> None:
-    """Runs the benchmark as the command line says, with ALMA unless another memory is given. Ends the process with 1 if a limit is missed."""
+    """Runs the benchmark as the command line says, with ALMA unless another memory is given.
+
+    Ends the process with 1 and a message if the worlds cannot be read, or if a limit is asked for and missed.
+    """
     options = _parser().parse_args(arguments)
     try:
         worlds = _select([world for path in options.worlds for world in read_worlds(path)], options.only)
         kinds = [] if options.only or not options.one_kind else read_one_kinds(options.one_kind)
     except DataError as error:
         sys.exit(str(error))
-    memory = open_memory or _open_facade(options.embedder)
+    memory = open_memory or (_import_memory(options.memory) if options.memory else _open_facade(options.embedder))
     columns, stores = play_all(worlds, kinds, options.seeds, memory, print if options.verbose else lambda _: None)
     everything = columns["all"]
     names = ", ".join(path.name for path in options.worlds)
-    print(f"\n{names}, seeds {options.seeds}, {options.embedder}, {len(stores)} stores\n")
+    print(f"\n{names}, seeds {options.seeds}, {options.memory or options.embedder}, {len(stores)} stores\n")
     print(make_table(columns))
     print(f"\nfirst suggestion truly bad, above the floor: {above_floor(everything):+.3f}")
     if options.against:
@@ -76,6 +80,14 @@ def _select(worlds: list[World], names: Sequence[str] | None) -> list[World]:
     return [world for world in worlds if not names or world.name in names]
 
 
+def _import_memory(name: str) -> OpenMemory:
+    """Returns what `module:name` is, imported from the current folder or where Python finds it."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    found: OpenMemory = getattr(import_module(module), attribute)
+    return found
+
+
 def _open_facade(embedder: str) -> OpenMemory:
     from alma.embedding import create_embedder
 
@@ -102,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
         "--one-kind", type=Path, default=DATA / "one_kind.json", metavar="FILE", help="stores of one kind of task"
     )
     parser.add_argument("--embedder", default="minilm", choices=["minilm", "hash"], help="(default: minilm)")
+    parser.add_argument(
+        "--memory", metavar="MODULE:NAME", help="another memory than ALMA: an `OpenMemory` of benchmarks.played.memories"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures and the answers here, too")
     parser.add_argument("--against", type=Path, metavar="FILE", help="the JSON of an earlier run: print what changed")
     parser.add_argument(
