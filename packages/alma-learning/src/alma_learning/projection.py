@@ -351,7 +351,11 @@ class Projection:
             successes=sum(judged),
             base=self._base,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
+            holds=partial(self._is_among, frozenset(places)),
         )
+
+    def _is_among(self, places: frozenset[int], trial_id: str) -> bool:
+        return self._place.get(trial_id) in places
 
     def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
         """Returns the places of ways in groups of one; kept as long as no wording and no error is new."""
