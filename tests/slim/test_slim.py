@@ -1,4 +1,4 @@
-"""alma-core alone, from its wheel, with nothing beyond its four dependencies: it imports, learns and answers."""
+"""alma-core alone, from its wheel, with nothing beyond its dependencies: it imports, learns and answers."""
 
 import importlib.util
 import subprocess

@@ -1,1 +1,30 @@
-"""The learning of ALMA: outcomes in, advice out."""
+"""The learning of ALMA: outcomes in, advice out. Values in, values out: no clock, no chance, no I/O."""
+
+from alma_learning.actions import is_warned_of, name_same_action, words_of_code
+from alma_learning.background import SENTENCES
+from alma_learning.caches import forget_texts
+from alma_learning.differences import differ, normalise
+from alma_learning.projection import Projection
+from alma_learning.table import Found, Row, Side, Status, Table
+from alma_learning.trials import Embedding, Needed, Question, Trial, Vectors
+
+__all__ = [
+    "SENTENCES",
+    "Embedding",
+    "Found",
+    "Needed",
+    "Projection",
+    "Question",
+    "Row",
+    "Side",
+    "Status",
+    "Table",
+    "Trial",
+    "Vectors",
+    "differ",
+    "forget_texts",
+    "is_warned_of",
+    "name_same_action",
+    "normalise",
+    "words_of_code",
+]

@@ -62,7 +62,7 @@ class Admin:
     def compares_meanings(self) -> bool:
         """Returns whether the embedder separates meanings, so that tasks and strategies in other words count. One that was not measured is asked
         for the vectors of a few sentences, once a process. `EmbeddingError` if it fails."""
-        return self._store.texts.calibration(self._room.project) is not None
+        return self._store.texts.scale(self._room.project) is not None
 
     def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> UndoReport:
         """Reverses all changes after journal record `to`; with `actor` only those of this actor.

@@ -31,12 +31,11 @@ from alma.errors import (
 from alma.extensions import extension
 from alma.memory import arguments as args
 from alma.memory.admin.schedule import Schedule
-from alma.memory.learn.ledger_migration import relearn
 from alma.memory.redacting import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore, Room
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Relearnable, Store, StoreRequest
+from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
@@ -96,7 +95,6 @@ def open_store(
     )
     if store.is_encrypted:
         store.drop_snapshots()
-    _relearn(store)
     if upkeep.every is not None:
         Schedule(store).start()
     return store
@@ -128,25 +126,6 @@ def configured_key(settings: Settings) -> bytes | None:
     """Returns the key that a configuration names, `None` if it names none. `ConfigurationError` if there is none at that place."""
     place = settings.encryption
     return None if place is None else read_key(place.key(), name=f"the variable {place.key_env!r}")
-
-
-def _relearn(store: OpenStore) -> None:
-    """Has the evidence of former versions made anew. A damaged project opens all the same, so that it can be verified and mended, and is tried again
-    at the next open."""
-    storage = store.storage
-    if not isinstance(storage, Relearnable):
-        return
-    try:
-        for name in storage.to_relearn():
-            try:
-                relearn(store.room(name))
-            except CorruptStoreError as error:
-                _LOG.warning("the evidence of project %s stays as a former version left it: %s", name, error)
-            else:
-                storage.note_relearned(name)
-    except BaseException:
-        store.close()
-        raise
 
 
 def _check_types(**given: object) -> None:

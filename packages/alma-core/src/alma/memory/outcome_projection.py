@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,19 +67,17 @@ class View:
         return self.steps if is_of_steps else self.attempts
 
 
-@dataclass(slots=True)
 class OutcomeProjections:
     """Cached projections of one project. Thread-safe."""
 
-    room: "Room"
-    _views: "OrderedDict[ReaderKey, View]" = field(default_factory=OrderedDict)
-    _effects: list[_Effect] = field(default_factory=list)
-    _followed: int | None = None
-    """The newest journal record whose effects are known; `None` before the first question."""
-    _records: tuple[int, Sequence[RuleRecord]] | None = None
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def __post_init__(self) -> None:
+    def __init__(self, room: "Room") -> None:
+        self.room = room
+        self._views: OrderedDict[ReaderKey, View] = OrderedDict()
+        self._effects: list[_Effect] = []
+        self._followed: int | None = None
+        """The newest journal record whose effects are known; `None` before the first question."""
+        self._records: tuple[int, Sequence[RuleRecord]] | None = None
+        self._lock = threading.RLock()
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:

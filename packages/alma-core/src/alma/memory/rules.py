@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from alma_guard import find_orders
+from alma_guard import reason_to_doubt
 from alma_learning import Projection, Row, Side, Table
 
 from alma.memory.outcome_projection import View
@@ -13,6 +13,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Write
 from alma.types.identity import from_micros
+from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
@@ -20,6 +21,7 @@ from alma.types.sentences import failed_of
 
 MOST_ANCHORS = 8
 
+KIND_OF_SIDE = {WORKS: MemoryType.HEURISTIC, FAILS: MemoryType.ANTI_PATTERN}
 _SIDES = {Side.WORKS: WORKS, Side.FAILS: FAILS}
 
 
@@ -103,12 +105,13 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         "partials": row.partials,
         "last_run": row.last_run,
         "wordings": list(row.wordings),
+        "error": row.error is not None,
     }
     metadata |= {"task": row.task_text} if row.task_text else {}
     metadata |= {"step": True} if rule.is_of_steps else {}
     metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
-    doubts = find_orders("\n".join(filter(None, (row.way, row.error))))
-    metadata |= {"flagged": str(doubts[0])} if doubts else {}
+    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
+    metadata |= {"flagged": doubt} if doubt else {}
     base: dict[str, Any] = {
         "id": rule.id,
         "agent": agent,
@@ -134,7 +137,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         why_bad=row.error or failed_of(row.failures, row.trials),
         better_alternative=None if row.alternative is None else row.alternative.way,
         occurrence_count=row.failures,
-        success_count=row.successes + row.partials,
+        success_count=row.successes,
         confidence=1 - row.mean,
         last_seen=from_micros(row.last_at),
     )
@@ -149,13 +152,14 @@ def rules_in(table: Table, records: Records, *, is_of_steps: bool = False) -> It
 
 
 def all_rules(view: View, *, with_archived: bool = False) -> list[Rule]:
-    """Returns all rules that follow from what a reader may read, one for each id."""
+    """Returns all rules that follow from what a reader may read: those of each kind of task, one for each id."""
     records, found = Records(view), dict[str, Rule]()
     for is_of_steps, projection in ((False, view.attempts), (True, view.steps)):
-        for row, _ in projection.rules():
-            rule = records.rule_of(row, is_of_steps=is_of_steps)
-            if rule is not None and (with_archived or not rule.is_archived):
-                found.setdefault(rule.id, rule)
+        for table in projection.tables():
+            for row in table.rows:
+                rule = records.rule_of(row, is_of_steps=is_of_steps)
+                if rule is not None and (with_archived or not rule.is_archived):
+                    found.setdefault(rule.id, rule)
     return list(found.values())
 
 
@@ -172,15 +176,26 @@ def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:
     return sorted(found | {(agent, None) for agent, _ in found}, key=lambda pair: (pair[0], pair[1] or ""))
 
 
-def find_rules(room: Room, ids: Iterable[str], *, with_archived: bool = False) -> dict[str, Rule]:
-    """Returns the rules of some ids, whoever they belong to. Ids of no rule are left out."""
+def find_rules(
+    room: Room, ids: Iterable[str], *, reader: str | None = None, user: str | None = None, with_archived: bool = False
+) -> dict[str, Rule]:
+    """Returns the rules of some ids: those that a reader sees, if one is given, else those of any agent. Other ids are left out."""
     wanted, found = set(ids), dict[str, Rule]()
-    for agent, user in owners_with_outcomes(room) if wanted else ():
-        for rule in rules_of(room, agent, user, with_archived=with_archived):
-            if rule.id in wanted:
-                found.setdefault(rule.id, rule)
+    if not wanted:
+        return found
+    if reader is not None:
+        with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+            found = {rule.id: rule for rule in all_rules(view, with_archived=with_archived) if rule.id in wanted}
+        if user is not None or len(found) == len(wanted):
+            return found
+    for agent, of_user in owners_with_outcomes(room):
+        if reader not in (None, agent):
+            continue
         if len(found) == len(wanted):
             break
+        for rule in rules_of(room, agent, of_user, with_archived=with_archived):
+            if rule.id in wanted:
+                found.setdefault(rule.id, rule)
     return found
 
 

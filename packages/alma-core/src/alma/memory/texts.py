@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 import numpy as np
+from alma_learning import SENTENCES as BACKGROUND
 from numpy.typing import NDArray
 
 from alma.errors import AlmaError, EmbeddingError
@@ -39,6 +40,7 @@ class TextVectors:
         self._asker: int | None = None
         self._is_sought = False
         self._compared: dict[str, bytes] = {}
+        self._with_background: set[str] = set()
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -128,6 +130,13 @@ class TextVectors:
     def compared(self) -> Mapping[str, bytes]:
         """The vectors that `scale` compared, which each project keeps, so that the next process asks the model for none."""
         return self._compared
+
+    def background(self, project: Project) -> Mapping[str, bytes]:
+        """Returns the vectors of the fixed sentences that learning compares texts with, unless the project keeps them already."""
+        if project.name in self._with_background or self.scale(project) is None:
+            return {}
+        self._with_background.add(project.name)
+        return {} if len(project.vectors(BACKGROUND)) == len(BACKGROUND) else self.of(BACKGROUND, project)
 
     def query(self, text: str, project: Project) -> NDArray[np.float32]:
         """Returns the vector of a query, with the precision of stored ones."""

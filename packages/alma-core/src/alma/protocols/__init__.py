@@ -5,6 +5,7 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 
 from typing import TYPE_CHECKING
 
+from alma.protocols.knowledge import FindContradictions as FindContradictions
 from alma.protocols.models import LLM as LLM
 from alma.protocols.models import Clock as Clock
 from alma.protocols.models import Embedder as Embedder
@@ -45,6 +46,7 @@ from alma.protocols.writing import NextWrite as NextWrite
 from alma.protocols.writing import RecordWrites as RecordWrites
 from alma.protocols.writing import VectorWrites as VectorWrites
 from alma.protocols.writing import Write as Write
+from alma.types.contradictions import Disputes as Disputes
 from alma.types.found import Candidate as Candidate
 from alma.types.found import CommonWords as CommonWords
 from alma.types.found import PassageScores as PassageScores

@@ -44,25 +44,6 @@ class PassagePart(Value):
     cosine: Number
 
 
-class EvidencePart(Value):
-    """Explains why a learned rule may be shown for a task. The weight of the task that it began on, from 0 to 1, times the cosine of the
-    nearest task that supports it, must be at least `least`. Evidence counts whatever the wording of the rule, so neither search need have
-    found the rule."""
-
-    home: Number
-    nearest: Number
-    least: Number
-
-    @property
-    def product(self) -> float:
-        """Nearness of the evidence."""
-        return self.home * self.nearest
-
-    def __str__(self) -> str:
-        """Returns the numbers as a phrase."""
-        return f"weight {self.home:.2f} of the task it began on × cosine {self.nearest:.2f} of the nearest that bears it out = {self.product:.3f}"
-
-
 class Floor(Value):
     """Thresholds of relevance: a memory must reach one of the two."""
 
@@ -78,8 +59,8 @@ class Explanation(Value):
     products. `cosine` is pooled over the memory's passages, `share` is 0 where no word matched. `words` are the question's words that
     occur in the memory. `folded` are ids of equal memories that this one represents, at most 20; `copies` counts all, itself included.
     `rank` counts from 1 through the whole answer, `rank_of_kind` through its kind; both are `None` for a memory that was not returned.
-    `access` is the rule that lets the reader see it. `evidence` is the nearness of the evidence of a learned rule,
-    `provenance` says where the memory comes from.
+    `access` is the rule that lets the reader see it. `provenance` says where the memory
+    comes from.
     """
 
     access: Access
@@ -97,7 +78,6 @@ class Explanation(Value):
     rank_of_kind: int | None
     copies: int
     folded: tuple[str, ...]
-    evidence: EvidencePart | None = None
     time: Number = 0.0
     provenance: MemoryProvenance | None = None
 
@@ -124,8 +104,6 @@ class Explanation(Value):
             lines.append(
                 f"nearest passage (number {self.passage.position}{speaker}): {shortened(one_line(self.passage.text), 300)}"
             )
-        if self.evidence:
-            lines.append(f"evidence: {self.evidence} (at least {self.evidence.least:.2f})")
         lines.append(f"readable because: {self.access.described}")
         if self.provenance and (source := str(self.provenance)):
             lines.append(f"where from: {source}")

@@ -41,11 +41,11 @@ class KindSpec:
 _RECORD = {"occurrence_count": "trials", "success_count": "successes"}
 
 KINDS: Mapping[MemoryType, KindSpec] = {
-    MemoryType.HEURISTIC: KindSpec("H", "What worked", "heuristics", "last_validated", _RECORD),
+    MemoryType.HEURISTIC: KindSpec("H", "Stated strategies", "heuristics", "last_validated", _RECORD),
     MemoryType.ANTI_PATTERN: KindSpec("A", "What to avoid", "anti_patterns", "last_seen", _RECORD),
     MemoryType.USER_PREFERENCE: KindSpec("P", "What the user wants", "preferences", "timestamp", forgotten_by="nothing"),
     MemoryType.DOMAIN_KNOWLEDGE: KindSpec("K", "What is known", "domain_knowledge", "last_verified"),
-    MemoryType.CONVERSATION: KindSpec("S", "What was said", "conversations", "held_at"),
+    MemoryType.CONVERSATION: KindSpec("T", "What was said", "conversations", "held_at"),
     MemoryType.OUTCOME: KindSpec("O", "What happened before", "outcomes", "timestamp", forgotten_by="age"),
 }
 """The built-in kinds in the order of a prompt."""

@@ -99,7 +99,10 @@ class Heuristic(Memory):
         return f"{self.condition}: {self.strategy}"
 
     def described(self, now: datetime | None) -> str:
-        record = sentences.worked(self.success_count, self.occurrence_count, self.last_validated, now, self.metadata)
+        counts = self.success_count, self.occurrence_count
+        if self.metadata.get("learned"):
+            return f"{brief(self.strategy)}: {_record(self.metadata, *counts, self.last_validated, now)}"
+        record = sentences.stated_record(*counts, self.last_validated, now, self.metadata)
         return f"{brief(self.condition)}: {brief(self.strategy)} ({record})"
 
     @property
@@ -189,7 +192,8 @@ class UserPreference(Memory):
         return f"{self.category}: {self.preference}"
 
     def described(self, now: datetime | None) -> str:
-        return f"{brief(self.category)}: {brief(self.preference)}"
+        since = "" if now is None else f" (stated {sentences.age(self.timestamp, now)})"
+        return f"{brief(self.category)}: {brief(self.preference)}{since}"
 
 
 class DomainKnowledge(Memory):
@@ -237,13 +241,16 @@ class AntiPattern(Memory):
         return "\n".join(part for part in (self.why_bad, self.better_alternative) if part)
 
     def described(self, now: datetime | None) -> str:
+        if self.metadata.get("learned"):
+            known = {"why_bad": self.why_bad if self.metadata.get("error") else None, "instead": self.better_alternative}
+            trials = self.occurrence_count + self.success_count + _number(self.metadata, "partials")
+            return f"{brief(self.pattern)}: {_record(self.metadata, self.success_count, trials, self.last_seen, now, **known)}"
         instead = f"Instead do: {sentences.ended(brief(self.better_alternative))} " if self.better_alternative else ""
-        caution = brief(str(self.metadata.get("caution", "Avoid"))) if self.metadata.get("learned") else "Avoid"
-        record = sentences.failed(self.occurrence_count, self.success_count, self.last_seen, now, self.metadata)
         pattern = brief(self.pattern)
         if not sentences.ends_with(self.pattern, self.why_bad):
             pattern = f"{sentences.ended(pattern)} Why: {brief(self.why_bad)}"
-        return f"{instead}{caution}: {pattern} ({record})"
+        when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
+        return f"{instead}Avoid: {pattern} (seen {sentences.times(self.occurrence_count)}{when})"
 
     @property
     def successes(self) -> float:
@@ -252,6 +259,19 @@ class AntiPattern(Memory):
     @property
     def trials(self) -> float:
         return float(self.occurrence_count)
+
+
+def _record(
+    metadata: Mapping[str, Any], successes: int, trials: int, last: datetime, now: datetime | None, **more: str | None
+) -> str:
+    """The record of a learned rule, whose further counts its metadata has."""
+    counts = {name: _number(metadata, name) for name in ("partials", "tasks", "last_run")}
+    return sentences.record_of(successes=successes, trials=trials, last=last, now=now, **counts, **more)
+
+
+def _number(metadata: Mapping[str, Any], name: str) -> int:
+    value = metadata.get(name)
+    return value if isinstance(value, int) else 0
 
 
 ROLES_OF_OTHERS = frozenset({"assistant", "ai", "model", "bot", "chatbot", "gpt", "tool", "function"})

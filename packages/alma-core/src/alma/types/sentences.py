@@ -22,11 +22,7 @@ MOST_HITS = 3
 CITED = "cited_in_attempts"
 """Key of a heuristic's metadata in a slice: how often it was cited, and the share of success of those attempts."""
 
-EXACT = "successes"
-"""Key of a learned rule's metadata: its successes, where partial ones leave a half that the counts of a memory, whole numbers, do not hold."""
-
 _WELL = 0.75
-_HALF = 0.5
 
 VERDICTS = {
     Verdict.SUCCESS: "Succeeded",
@@ -71,43 +67,54 @@ def ends_with(way: str, reason: str | None) -> bool:
     return bool(reason) and one_line(way).endswith(f": {one_line(reason or '')}")
 
 
-def worked(successes: int, trials: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
-    """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
+def record_of(
+    *,
+    successes: int,
+    trials: int,
+    last: datetime,
+    now: datetime | None,
+    partials: int = 0,
+    tasks: int = 0,
+    last_run: int = 0,
+    where: str = "",
+    why_bad: str | None = None,
+    instead: str | None = None,
+) -> str:
+    """Returns the record of a way: "worked 3 of 5 times (4 tasks, last 2 days ago); the last 3 failed". Without `now` it has no age."""
+    failures = trials - successes - partials
+    parts = [f"{tasks} tasks"] if tasks > 1 else []
+    parts += [f"{partials} in part"] if partials else []
+    parts += [] if now is None else [f"last {age(last, now)}"]
+    is_mostly_bad = failures > successes + partials
+    said = f"failed {failures} of {times(trials)}" if is_mostly_bad else f"worked {successes} of {times(trials)}"
+    said += where + (f" ({', '.join(parts)})" if parts else "")
+    if 1 < last_run < trials:
+        said += f"; the last {last_run} failed"
+    if why_bad and failures:
+        said += f'; {"error" if is_mostly_bad else "a failure"}: "{brief(why_bad)}"'
+    return said + (f"; instead: {brief(instead)}" if instead else "")
+
+
+def stated_record(successes: int, trials: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
+    """Returns the record of a stated strategy: how often it worked, where that is known, or how the attempts went that cited it."""
     if not trials:
         return f"no record yet{_cited(metadata)}"
-    return f"worked {counted(exact(successes, trials, metadata))} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
-
-
-def counted(count: float) -> str:
-    """Returns a count, whole or with one or two digits behind the point."""
-    return f"{count:.0f}" if count == round(count) else f"{count:.2f}".rstrip("0")
-
-
-def exact(successes: int, trials: int, metadata: Mapping[str, Any]) -> float:
-    """Returns the successes of a learned rule with their half, which its metadata has; the count itself where that is of other trials."""
-    found = metadata.get(EXACT) if metadata.get("learned") else None
-    if not isinstance(found, list) or len(found) != 2 or found[1] != trials or not isinstance(found[0], int | float):
-        return successes
-    return found[0] if abs(found[0] - successes) <= _HALF else successes
+    return record_of(successes=successes, trials=trials, last=last, now=now)
 
 
 def _cited(metadata: Mapping[str, Any]) -> str:
     """Returns how often a heuristic without a trial of its own was cited, and how that went."""
     found = metadata.get(CITED)
-    times, share = (found.get("times"), found.get("share")) if isinstance(found, dict) else (None, None)
-    if not isinstance(times, int) or not isinstance(share, int | float):
+    count, share = (found.get("times"), found.get("share")) if isinstance(found, dict) else (None, None)
+    if not isinstance(count, int) or not isinstance(share, int | float):
         return ""
     went = "that went well" if share >= _WELL else "that went badly" if share <= 1 - _WELL else "with mixed results"
-    return f" of its own; cited {_times(times)}, in attempts {went}"
+    return f" of its own; cited {times(count)}, in attempts {went}"
 
 
-def failed(failures: int, successes: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
-    """Returns the record of an anti-pattern: failures among trials where it was learned, else how often it was seen."""
-    if not metadata.get("learned"):
-        return f"seen {_times(failures)}{_last(last, now)}"
-    trials = failures + successes
-    times = counted(trials - exact(successes, trials, metadata))
-    return f"failed {times} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+def failed_of(failures: int, trials: int) -> str:
+    """Returns why a way is bad of which no error was recorded."""
+    return f"it failed {failures} of {times(trials)}"
 
 
 def of_attempt(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -143,20 +150,6 @@ def age(moment: datetime, now: datetime) -> str:
     return "just now"
 
 
-def _last(moment: datetime, now: datetime | None) -> str:
-    return "" if now is None else f", last {age(moment, now)}"
-
-
-def _on_tasks(metadata: Mapping[str, Any]) -> str:
-    """Returns the number of tasks that a rule was learned from, where there were several."""
-    tasks = metadata.get("tasks")
-    return f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
-
-
-def _standing(metadata: Mapping[str, Any]) -> str:
-    said = metadata.get("said") or metadata.get("status")
-    return f"; {brief(str(said))}" if said else ""
-
-
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """Returns a number of times in words."""
     return "1 time" if count == 1 else f"{count} times"

@@ -1,6 +1,7 @@
 """The result of a retrieval."""
 
 import operator
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from alma.types.memories import (
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
 from alma.types.reading import read_json
 from alma.types.recalled import Factors, Recalled, TurnHit
+from alma.types.strategies import StrategyRecord
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 from alma.types.timeline import Timeline
 from alma.types.value import Value
@@ -47,6 +49,9 @@ class MemorySlice(Value):
     `relevance` is the probability that the best conversation of the slice is about the question, where the slice was retrieved by meaning and by
     words, with an embedder for which it is known (`minilm`); else `None`. `nothing_relevant` says that it is below one half.
 
+    `strategies` are the ways that were tried on such tasks, as `alma.strategies` counts them, in the order of the prompt: the best first, what
+    fails last. Those that are rules are among the memories, too.
+
     `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
 
     `timeline` is known where the question asks for the time between events, their order, how long ago one was or its date: the events that it names
@@ -60,6 +65,7 @@ class MemorySlice(Value):
     project_id: str = ""
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
+    strategies: tuple[StrategyRecord, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     timeline: Timeline | None = None
     hint: str | None = None
@@ -88,6 +94,9 @@ class MemorySlice(Value):
 
     def __len__(self) -> int:
         return len(self.recalled)
+
+    def __bool__(self) -> bool:
+        return bool(self.recalled or self.strategies)
 
     @property
     def heuristics(self) -> list[Heuristic]:
@@ -135,14 +144,16 @@ class MemorySlice(Value):
 
     @property
     def total_items(self) -> int:
-        """Number of memories."""
-        return len(self.recalled)
+        """Number of memories; where there is none, of ways that were tried."""
+        return len(self.recalled) or len(self.strategies)
 
     @property
     def nothing_relevant(self) -> bool:
         """True when the slice is empty, or holds conversations alone and these are more likely than not about something else."""
-        if not self.recalled:
+        if not self:
             return True
+        if self.strategies:
+            return False
         only_talk = len(self.conversations) == len(self.recalled)
         return only_talk and self.relevance is not None and self.relevance < EVEN
 
@@ -176,7 +187,7 @@ class MemorySlice(Value):
         counts as a model does.
         """
         said = self.fitted(max_tokens, count_tokens=count_tokens)[1]
-        if self.recalled or not says_if_empty:
+        if self or not says_if_empty:
             return said
         return NOTHING_KNOWN if count_tokens(NOTHING_KNOWN) <= max_tokens else ""
 
@@ -191,11 +202,18 @@ class MemorySlice(Value):
 
     def fitted(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> tuple["MemorySlice", str]:
         """Returns the results of `fitting` and `to_prompt` with the same arguments, computed once."""
-        kept, notes = fitted(
-            self.recalled, now=self.retrieved_at, timeline=self.timeline, max_tokens=max_tokens, count_tokens=count_tokens
+        kept, ways, notes = fitted(
+            self.recalled,
+            self.strategies,
+            now=self.retrieved_at,
+            timeline=self.timeline,
+            max_tokens=max_tokens,
+            count_tokens=count_tokens,
         )
         is_whole = len(kept) == len(self.recalled) and all(map(operator.is_, kept, self.recalled))
-        return self if is_whole else with_items(self, kept), notes
+        if is_whole and ways == self.strategies:
+            return self, notes
+        return with_items(self, kept).model_copy(update={"strategies": ways}), notes
 
     def tagged(self, prefix: str) -> "MemorySlice":
         """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: stored text cannot cite a tag that it cannot know.
@@ -206,21 +224,33 @@ class MemorySlice(Value):
         """
         checked = checked_prefix(prefix)
         items = (item.model_copy(update={"tag": checked + parts_of(item.tag)[1]}) for item in self.recalled)
-        return self.model_copy(update={"recalled": tuple(items)})
+        ways = (
+            way.model_copy(update={"tag": None if way.tag is None else checked + parts_of(way.tag)[1]}) for way in self.strategies
+        )
+        return self.model_copy(update={"recalled": tuple(items), "strategies": tuple(ways)})
 
     def notes(self) -> list[str]:
-        """Returns each memory's line of a prompt, in rank order, without tags: for prompts without citations."""
-        return [note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in self.recalled]
+        """Returns the lines of a prompt without tags, for prompts without citations: ways, then what they do not tell of, in rank order."""
+        kept = fitted(
+            self.recalled, self.strategies, now=self.retrieved_at, max_tokens=sys.maxsize, count_tokens=len, timeline=self.timeline
+        )
+        told = {way.id for way in kept.ways}
+        rest = [item for item in kept.items if item.memory.id not in told]
+        ways = [way.line(self.retrieved_at, parts_of(way.tag or "")[0]) for way in kept.ways]
+        return [*ways, *(note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in rest)]
 
     def cited(self, text: str) -> list[str]:
-        """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2].
+        """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2]; of a way that is no rule, [S1], the
+        newest outcome behind it.
 
         Tags of no memory of this slice are ignored. A memory's line in a prompt never reads as a tag, so quoting it cites nothing.
         """
         if not isinstance(text, str):
             raise ValidationError(f"cited needs a text, not {quoted(text)}")
-        tags = cited_of([item.tag for item in self.recalled], text)
-        return [item.memory.id for item in self.recalled if item.tag in tags]
+        named = {item.tag: item.memory.id for item in self.recalled}
+        named |= {way.tag: way.id for way in self.strategies if way.tag is not None and way.tag not in named}
+        tags = cited_of(list(named), text)
+        return list(dict.fromkeys(memory_id for tag, memory_id in named.items() if tag in tags))
 
     def to_json(self) -> str:
         """Returns the whole slice as JSON. `from_json` returns an equal slice."""

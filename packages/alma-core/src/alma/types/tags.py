@@ -16,7 +16,10 @@ from alma.types.memories import Memory
 
 _LETTERS: dict[str, str] = {kind: spec.letter for kind, spec in KINDS.items()}
 
-_ANY_LETTER = "".join([*_LETTERS.values(), CUSTOM_LETTER])
+WAY = "S"
+"""The letter of a way that was tried and is no rule yet."""
+
+_ANY_LETTER = "".join([*_LETTERS.values(), CUSTOM_LETTER, WAY])
 
 TAG = rf"([a-z0-9]{{0,16}})([{_ANY_LETTER}][0-9]{{1,6}})"
 """A tag: a prefix, usually none, the letter of a kind, and a number within it."""
@@ -50,6 +53,8 @@ _READ_AS = {
     "k": "кκ",
     "o": "оο",
     "c": "с",
+    "s": "ѕ",
+    "t": "т",
     "": "\u115f\u1160\u2800",
 }
 _LOOK_ALIKES = {character: plain for plain, characters in _READ_AS.items() for character in characters}

@@ -3,17 +3,24 @@
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from alma.errors import CorruptStoreError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
-from alma.memory.learn.restating import judge_after_purge
-from alma.memory.recall.relevant_rules import RULES
 from alma.memory.room import Room
-from alma.protocols import Erased, NextWrite
+from alma.memory.rules import (
+    KIND_OF_SIDE,
+    Rule,
+    anchors_without,
+    find_rules,
+    owners_with_outcomes,
+    put_record,
+    rules_of,
+)
+from alma.protocols import Erased
 from alma.text import quoted
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
@@ -21,6 +28,7 @@ from alma.types.identity import to_micros
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.stored import QUARANTINE
 from alma.types.partition import Partition, agent_in
+from alma.types.rules import RULE, RuleRecord
 
 _LOG = logging.getLogger("alma")
 
@@ -33,9 +41,10 @@ _NEVER = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_
 
 @dataclass(slots=True)
 class _Chosen:
-    """The memories to forget, with their kinds, and ids that cannot be forgotten."""
+    """The memories to forget, with their kinds, the learned rules among them, and ids that cannot be forgotten."""
 
     kinds: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, Rule] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
 
@@ -54,7 +63,10 @@ def forget(
     if memory_ids is not None:
         chosen = _named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
     else:
-        chosen = _Chosen(dict(_stale(room, owner, older_than_days, below_confidence)))
+        below = _limit(below_confidence, "below_confidence", 1.0)
+        rules = {} if below is None else _doubtful_rules(room, owner, below)
+        stale = dict(_stale(room, owner, older_than_days, below))
+        chosen = _Chosen({**stale, **{key: _kind_of(rule) for key, rule in rules.items()}}, rules)
     ids = list(chosen.kinds)
     report = ForgetReport(
         dry_run=dry_run,
@@ -66,9 +78,32 @@ def forget(
     if dry_run or not ids:
         return report
     if purge:
-        records = list(dict.fromkeys(small_records(room, ids)))
-        return purged_report(room, chosen.kinds, records, report, actor=owner or "")
-    return report.model_copy(update={"seq": _archive(room, ids, owner or "")})
+        kinds = {key: kind for key, kind in chosen.kinds.items() if key not in chosen.rules}
+        if chosen.rules:  # what was learned follows from outcomes, which stay: a rule is put away, and none of its words is kept
+            _archive(room, [], owner or "", chosen.rules, without_words=True)
+        if not kinds:
+            return report.model_copy(update={"seq": room.project.head()})
+        records = list(dict.fromkeys(small_records(room, list(kinds))))
+        purged = purged_report(room, kinds, records, report, actor=owner or "")
+        return purged.model_copy(update={"memory_ids": (*purged.memory_ids, *chosen.rules)}) if chosen.rules else purged
+    stored = [key for key in ids if key not in chosen.rules]
+    return report.model_copy(update={"seq": _archive(room, stored, owner or "", chosen.rules)})
+
+
+def _kind_of(rule: Rule) -> str:
+    return KIND_OF_SIDE[rule.record.side].value
+
+
+def _doubtful_rules(room: Room, owner: str | None, below: float) -> dict[str, Rule]:
+    """The learned rules in which confidence is below a limit."""
+    found: dict[str, Rule] = {}
+    for agent, user in owners_with_outcomes(room):
+        if owner in (None, agent):
+            for rule in rules_of(room, agent, user):
+                mean = rule.row.mean if KIND_OF_SIDE[rule.record.side] is MemoryType.HEURISTIC else 1 - rule.row.mean
+                if mean < below:
+                    found.setdefault(rule.id, rule)
+    return found
 
 
 def compact(room: Room) -> CompactReport:
@@ -88,7 +123,14 @@ def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bo
     doubtful = {memory_id for memory_id, (version, _) in room.project.record(QUARANTINE, archived).items() if version}
     places = {memory_id: found.get(memory_id) for memory_id in ids}
     gone = [memory_id for memory_id, place in places.items() if place is None]
-    former = _former_kinds(room, gone, owner) if gone and with_former else {}
+    rules = {
+        key: rule
+        for key, rule in (find_rules(room, gone, with_archived=with_former) if gone else {}).items()
+        if owner in (None, agent_in(rule.record.owner))
+    }
+    chosen.rules.update(rules)
+    former = _former_kinds(room, [key for key in gone if key not in rules], owner) if gone and with_former else {}
+    former |= {key: _kind_of(rule) for key, rule in rules.items()}
     for memory_id, place in places.items():
         if place is not None and (with_former or not place.is_archived or memory_id in doubtful):
             kind = place.partition.kind if _owns(place.partition, owner) else None
@@ -126,10 +168,9 @@ def _memory_changes(room: Room, ids: Collection[str]) -> Iterator[Change]:
         yield from (change for change in entry.changes if change.table == "memory" and change.key in wanted)
 
 
-def _stale(room: Room, owner: str | None, older_than_days: object, below_confidence: object) -> Iterator[tuple[str, str]]:
+def _stale(room: Room, owner: str | None, older_than_days: object, below: float | None) -> Iterator[tuple[str, str]]:
     """Yields the ids and kinds that the policy selects: outcomes by age, other kinds by confidence, preferences never."""
     days = _limit(older_than_days, "older_than_days", LONGEST_AGE)
-    below = _limit(below_confidence, "below_confidence", 1.0)
     oldest = None if days is None else to_micros(room.store.clock() - timedelta(days=days))
     for partition in room.project.partitions().values():
         if partition.kind in _NEVER or not _owns(partition, owner):
@@ -148,7 +189,10 @@ def _limit(value: object, name: str, most: float) -> float | None:
     return float(value)
 
 
-def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
+def _archive(
+    room: Room, ids: Sequence[str], actor: str, rules: Mapping[str, Rule] | None = None, *, without_words: bool = False
+) -> int:
+    """Archives memories, and learned rules by their records, in one call."""
     at = room.now()
     with room.project.write(actor=actor, operation="forget", at=at) as write:
         doubtful = write.stored.record(QUARANTINE, ids)
@@ -157,6 +201,9 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
             if version:  # forgotten, it is in quarantine no more, and cannot be released
                 write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
+        for rule in (rules or {}).values():
+            words = {"way": None} if without_words else {}
+            put_record(write, replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at, **words))
         return write.seq
 
 
@@ -164,9 +211,7 @@ def purged_report(
     room: Room, kinds: Mapping[str, str], records: Sequence[str], report: ForgetReport, *, actor: str
 ) -> ForgetReport:
     """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown.
-
-    Rules that go along, and that what is left supports, are formed anew in the same transaction.
-    """
+"""
     ids = list(kinds)
     erased = _purged(room, ids, records, actor)
     known = () if erased is None else tuple(erased.known)
@@ -182,26 +227,26 @@ def purged_report(
 
 
 def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) -> Erased | None:
-    owners = _owners_of_rules(room, ids)
-
-    def judge(next_write: NextWrite, erased: Erased) -> None:
-        if (erased.unruled or owners) and not erased.left:  # else a new rule might quote what was purged
-            judge_after_purge(room, next_write, erased.unruled, owners)
-
-    room.empty_ledgers()  # before the lock: the embedder may be asked for its scale
-    try:
-        return room.project.purge(ids, records=records, actor=actor, at=room.now(), then=judge)
-    except CorruptStoreError as error:  # damage elsewhere must not keep what has to go
-        erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
-        _LOG.warning("rules that rested on what was purged were not judged again: %s", error)
-        return erased
+    kept = _rules_to_keep(room, ids)
+    erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
+    if erased is not None and kept:
+        with room.project.write(actor=actor, operation="purge_rules", at=room.now()) as write:
+            stored = write.stored.record(RULE, [record.id for record in kept])
+            for record in kept:
+                put_record(write, replace(record, version=stored[record.id][0]))
+    return erased
 
 
-def _owners_of_rules(room: Room, ids: Sequence[str]) -> set[str]:
-    """The owners of rules for which outcomes among these memories may count."""
-    found = room.project.find(ids).values()
-    agents = {one.partition.agent for one in found if one.partition.kind == MemoryType.OUTCOME}
-    return {one.owner for one in room.project.partitions().values() if one.kind in RULES and one.agent in agents}
+def _rules_to_keep(room: Room, ids: Sequence[str]) -> list[RuleRecord]:
+    """The records of rules that rest on outcomes among these memories, resting on others from now on: what a caller archived stays so."""
+    gone = set(ids)
+    found: list[RuleRecord] = []
+    named = {key for key, _, body in room.project.records(RULE) if gone.intersection(body.get("anchors", ()))}
+    for rule in find_rules(room, named, with_archived=True).values():
+        anchors = anchors_without(rule, ids)
+        if anchors:
+            found.append(replace(rule.record, anchors=anchors, way=None))
+    return found
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:

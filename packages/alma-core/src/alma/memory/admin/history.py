@@ -8,7 +8,6 @@ from alma import journal
 from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.journal import Change, entity
 from alma.memory import arguments as args
-from alma.memory.learn.ledger_migration import OPERATION as RELEARN
 from alma.memory.room import Room
 from alma.protocols import Entry, Write
 from alma.storage.relational.rows import compared_text
@@ -17,6 +16,7 @@ from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
 from alma.types.tags import not_an_id
 
+RELEARN = "relearn"
 TRIES = 3
 """Attempts to prepare an undo while others may write; after these, other writers wait for it."""
 

@@ -1,31 +1,27 @@
-"""Summary of what a project has learned: strategies by class, rules as they were formed and demoted, and the results of attempts."""
+"""Summary of what a project has learned: ways by kind of task, rules by the day they were formed, and the results of attempts."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 
+from alma_learning import Table
+
 from alma.evidence import Tally
-from alma.learning.consulting import consulted
-from alma.learning.experience import Question
-from alma.learning.ledger import Entry, Side
-from alma.learning.pooling import LEAST_COSINE, NEAR
-from alma.learning.records import RecordMaker, ranged
-from alma.learning.standings import Standings
-from alma.memory.admin.history import histories
-from alma.memory.recall.strategies import shown_rows
+from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
-from alma.memory.scopes import needed_by
+from alma.memory.rules import Records, Rule, owners_with_outcomes, rules_of
+from alma.memory.scopes import readable
 from alma.protocols import Candidate
-from alma.types.evidence import STEP, bare_place, type_of
-from alma.types.history import HistoryEntry
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
+from alma.types.memories import Outcome
 from alma.types.overview import ClassView, DayCount, LearningView, RunsView
+from alma.types.strategies import Range
 
 MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6
 MOST_RULES = 200
-"""Number of rules with the newest evidence whose changes are counted."""
+"""Number of rules whose days are counted: those with the newest outcomes."""
 
 MOST_RUNS = 2_000
 """Number of newest outcomes that are considered as attempts."""
@@ -33,14 +29,11 @@ MOST_RUNS = 2_000
 RUNS_A_GROUP = 10
 MOST_GROUPS = 30
 
-_EVENTS = {"made": "formed", "archived": "demoted", "brought back": "brought back"}
-
 
 def taught(room: Room) -> LearningView:
     """Returns what was learned, of all agents."""
-    agents = sorted({partition.agent for partition in room.project.partitions().values() if partition.agent is not None})
-    classes, number = _classes(room, agents)
-    rules, older_rules = _rules(room, agents)
+    classes, number = _classes(room)
+    rules, older_rules = _rules(room)
     return LearningView(
         classes=tuple(classes),
         all_classes=number,
@@ -51,76 +44,51 @@ def taught(room: Room) -> LearningView:
     )
 
 
-def _classes(room: Room, agents: Sequence[str]) -> tuple[list[ClassView], int]:
-    """Returns the task types of agents, and their tasks without a type, that were tried most, and the number of all.
-
-    A class is consulted while the evidence of its agent is at hand, and only if none of the agents before had as many that are larger.
-    """
-    held = _outcomes(room)
-    largest: list[tuple[float, str, str]] = []
-    views: dict[tuple[str, str], ClassView] = {}
+def _classes(room: Room) -> tuple[list[ClassView], int]:
+    """Returns the kinds of task of agents that were tried most, and the number of all."""
+    views: list[ClassView] = []
     number = 0
-    for agent in sorted(agents, key=lambda agent: (-held[agent], agent)):
-        with room.book((agent,)) as book:
-            side = book.side(is_of_steps=False)
-            sizes, last = _sizes(side)
-            number += len(sizes)
-            largest = sorted([*largest, *((-size, agent, place) for place, size in sizes.items())])[:MOST_SHOWN_CLASSES]
-            for _, owner, place in largest:
-                if owner == agent:
-                    views[owner, place] = _view(room, side, agent, last[place])
-    shown = [views[owner, place] for _, owner, place in largest]
-    return sorted(shown, key=lambda view: (-view.trials, view.agent, view.task)), number
+    for agent in sorted({agent for agent, _ in owners_with_outcomes(room)}):
+        scope = readable(room, agent=agent, user_id=None, include_shared=False)
+        with room.projections.of(scope, reader=agent, user=None, is_shared=False) as view:
+            tables = [table for table in view.attempts.tables() if table.rows]
+            number += len(tables)
+            tables.sort(key=lambda table: -table.trials)
+            records = Records(view)
+            views += [_view(table, records, agent) for table in tables[:MOST_SHOWN_CLASSES]]
+    views.sort(key=lambda view: (-view.trials, view.agent, view.task))
+    return views[:MOST_SHOWN_CLASSES], number
 
 
-def _sizes(side: Side) -> tuple[dict[str, float], dict[str, Entry]]:
-    """Returns how often each task type, and each task without one, was tried, and one of its cells."""
-    sizes: dict[str, float] = {}
-    last: dict[str, Entry] = {}
-    for entry in side.held:
-        if entry.evidence.names_strategy:
-            place = type_of(entry.evidence.task_class) or bare_place(entry.evidence.task_class)
-            sizes[place] = sizes.get(place, 0.0) + entry.evidence.lifetime.trials
-            last[place] = entry
-    return sizes, last
-
-
-def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
-    """Returns what was tried on tasks like that of a cell; what was tried on less similar ones alone is part of other views."""
-    question = side.question_of(entry)
-    known = consulted(side, Question("", question.vector * 0, question.task_type) if question.task_type else question)
-    maker = RecordMaker(known, Standings(known, needed_by(room, agent)), reader=agent)
-    rows = [row for row in map(maker.record, shown_rows(known)) if row.tasks or not row.trials]
-    is_near = (known.task_weights >= NEAR) & (known.task_cosines >= LEAST_COSINE)
-    near = [found.evidence.lifetime for found in side.held if is_near[side.task_of(found)]]
+def _view(table: Table, records: Records, agent: str) -> ClassView:
+    rows = [record for record, _, _ in records_in(table, records, reader=agent, similarity=False)]
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,
-        task=entry.evidence.task or "",
-        task_type=question.task_type,
-        trials=sum(counts.trials for counts in near),
-        successes=sum(counts.successes for counts in near),
+        task=next((row.task for row in rows if row.task), ""),
+        task_type=table.task_type,
+        trials=table.trials,
+        successes=table.successes,
         strategies=len(rows),
         rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
     )
 
 
-def _rules(room: Room, agents: Sequence[str]) -> tuple[tuple[DayCount, ...], int]:
-    """Returns how often the newest rules were formed, demoted and brought back per day, and the number of the other rules."""
-    behind = [stored.evidence for agent in agents for stored in room.project.learned.with_rules(agent)]
-    behind.sort(key=lambda seen: (-seen.observed_at, seen.id))
-    ids = [rule for seen in behind for rule in (seen.heuristic, seen.anti_pattern) if rule]
-    changes = histories(room, ids[:MOST_RULES])
-    counts = Counter(
-        (entry.at.date(), _EVENTS[entry.what]) for entries in changes.values() for entry in entries if _is_event(entry)
-    )
-    days = tuple(DayCount(day=day, name=name, count=count) for (day, name), count in sorted(counts.items()))
-    return days, max(0, len(ids) - MOST_RULES)
+def _rules(room: Room) -> tuple[tuple[DayCount, ...], int]:
+    """Returns the number of rules formed on each day, of those with the newest outcomes, and the number of the others."""
+    found = {rule.id: rule for agent, user in owners_with_outcomes(room) for rule in rules_of(room, agent, user)}
+    newest = sorted(found.values(), key=lambda rule: (-rule.row.last_at, rule.id))
+    last = {_last_needed(rule): rule for rule in newest[:MOST_RULES]}
+    outcomes = [one for one in room.project.named(last).values() if isinstance(one, Outcome)]
+    counts = Counter(one.timestamp.date() for one in outcomes)
+    days = tuple(DayCount(day=day, name="formed", count=count) for day, count in sorted(counts.items()))
+    return days, max(0, len(newest) - MOST_RULES)
 
 
-def _is_event(entry: HistoryEntry) -> bool:
-    """True where a rule was made, or its evidence demoted or restored it; not where it was forgotten or undone."""
-    return entry.what == "made" or (entry.what in _EVENTS and "metadata" in entry.changed)
+def _last_needed(rule: Rule) -> str:
+    """The outcome that made a rule: the last of those that it takes."""
+    needed = 3 if rule.record.side == "works" else 2
+    return rule.row.anchors[min(needed, len(rule.row.anchors)) - 1]
 
 
 def _outcomes(room: Room) -> Counter[str]:
@@ -136,8 +104,11 @@ def _runs(room: Room) -> tuple[RunsView, ...]:
     """Returns the newest attempts, oldest first, in groups."""
     outcomes = [row for row, partition in room.project.partitions().items() if partition.kind == MemoryType.OUTCOME]
     rows = room.project.listed(outcomes, since=None, limit=MOST_RUNS, newest_first=True)
-    behind = room.project.learned.behind(rows)
-    steps = {row for row, stored in behind.items() if stored.evidence.task_class.startswith(STEP)}
+    steps = {
+        row
+        for row, one in room.project.memories(rows).items()
+        if isinstance(one, Outcome) and isinstance(one.metadata.get("step"), int)
+    }
     judged = [one for one in room.project.candidates(rows) if one.memory not in steps and one.trials]
     judged.sort(key=lambda one: (one.seen_at, one.content_hash))
     size = max(RUNS_A_GROUP, math.ceil(len(judged) / MOST_GROUPS))
@@ -151,5 +122,5 @@ def _group(runs: Sequence[Candidate]) -> RunsView:
         last=from_micros(runs[-1].seen_at),
         trials=len(runs),
         successes=counts.successes,
-        interval=ranged(counts.interval()),
+        interval=Range(lower=(around := counts.interval()).lower, upper=around.upper),
     )

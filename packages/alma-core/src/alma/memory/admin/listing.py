@@ -1,14 +1,19 @@
 """Lists the content of a project."""
 
+from datetime import datetime
+
 from alma.memory import arguments as args
 from alma.memory.kinds import checked_kind
-from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.room import Room
+from alma.memory.rules import as_memory, owners_with_outcomes, rules_of
 from alma.types.identity import to_micros
-from alma.types.memories import AnyMemory
+from alma.types.kinds import MemoryType
+from alma.types.memories import AntiPattern, AnyMemory, Heuristic
 from alma.types.partition import Partition
 
 LARGEST_LIST = 100_000
+
+RULES = (MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value)
 
 
 def list_memories(
@@ -43,5 +48,26 @@ def list_memories(
         limit=most,
         newest_first=newest_first,
     )
-    found = as_they_stand(room, room.project.memories(rows))
-    return [found[row] for row in rows if row in found]
+    found = room.project.memories(rows)
+    stored = [found[row] for row in rows if row in found]
+    rules = [] if wanted_kind not in (None, *RULES) else _rules(room, wanted_kind, owner, user, moment)
+    if not rules:
+        return stored
+    both = [*stored, *rules]
+    both.sort(key=lambda memory: (memory.created_at, memory.id), reverse=newest_first)
+    return both[:most]
+
+
+def _rules(
+    room: Room, kind: str | None, owner: str | None, user: str | None, since: datetime | None
+) -> list[Heuristic | AntiPattern]:
+    """The learned rules that are listed. A rule is as old as the first outcome behind it."""
+    found: dict[str, Heuristic | AntiPattern] = {}
+    for agent, of_user in owners_with_outcomes(room):
+        if owner not in (None, agent) or (user is not None and of_user not in ((None, user) if owner else (user,))):
+            continue
+        for rule in rules_of(room, agent, of_user):
+            memory = as_memory(room, rule)
+            if kind in (None, memory.kind) and (since is None or memory.created_at >= since):
+                found.setdefault(memory.id, memory)
+    return list(found.values())

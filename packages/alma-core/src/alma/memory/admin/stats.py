@@ -1,9 +1,11 @@
 """Statistics of a project."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from alma.memory import arguments as args
 from alma.memory.room import Room
+from alma.memory.rules import KIND_OF_SIDE, owners_with_outcomes, rules_of
 from alma.types.partition import Partition
 from alma.types.reports import Stats
 
@@ -18,6 +20,10 @@ def get_stats(room: Room, *, agent: object = None) -> Stats:
         by_kind[count.partition.kind] += count.count
         of_owner = by_agent.setdefault(_owner(count.partition), {})
         of_owner[count.partition.kind] = of_owner.get(count.partition.kind, 0) + count.count
+    for agent_name, kind, number in _rules(room, owner):
+        by_kind[kind] += number
+        of_owner = by_agent.setdefault(agent_name, {})
+        of_owner[kind] = of_owner.get(kind, 0) + number
     return Stats(
         project_id=room.name,
         total=by_kind.total(),
@@ -29,6 +35,17 @@ def get_stats(room: Room, *, agent: object = None) -> Stats:
         oldest=min((count.oldest for count in counts), default=None),
         newest=max((count.newest for count in counts), default=None),
     )
+
+
+def _rules(room: Room, owner: str | None) -> Iterator[tuple[str, str, int]]:
+    """Yields the number of learned rules of each agent and kind."""
+    seen: set[str] = set()
+    for agent, user in owners_with_outcomes(room):
+        if owner in (None, agent):
+            rules = [rule for rule in rules_of(room, agent, user) if rule.id not in seen]
+            seen.update(rule.id for rule in rules)
+            kinds = Counter(KIND_OF_SIDE[rule.record.side].value for rule in rules)
+            yield from ((agent, kind, number) for kind, number in kinds.items())
 
 
 def _owner(partition: Partition) -> str:

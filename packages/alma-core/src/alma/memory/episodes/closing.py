@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.learning.suspicion import flagged
 from alma.memory.episodes import credit, usage
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, ending_body, opening_body, run_body, run_key
 from alma.memory.learn import record
 from alma.memory.learn.learner import Learner, strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
+from alma.memory.rules import Rule
 from alma.protocols import Write
 from alma.text import quoted
+from alma.types.doubts import flagged
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict, VerdictSource
@@ -54,26 +55,38 @@ class _Made:
 def close(room: Room, closings: Sequence[Closing], *, operation: str, at: datetime) -> list[EpisodeRecord]:
     """Writes them in one transaction, all or none, and returns the episodes as stored."""
     made = [_made(room, closing, at) for closing in closings]
+    rules = _rules(room, closings)
     vectors = vectors_of(room, [(each.outcome, each.passages) for each in made if each.outcome is not None])
     actor = record.common_actor(closing.ended.agent for closing in closings)
     if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
         with room.project.write(actor=actor, operation=operation, at=to_micros(at)) as write:
-            ended = _put_endings(room, write, made)
+            ended = _put_endings(room, write, made, rules)
             _put_leases(write, closings)
         return ended
     with writing(room, actor=actor, operation=operation, at=to_micros(at)) as learner:
-        ended = _put_endings(room, learner.write, made)
+        ended = _put_endings(room, learner.write, made, rules)
         for each in made:
             _learn(learner, each, vectors)
         _put_leases(learner.write, closings)
     return ended
 
 
-def _put_endings(room: Room, write: Write, made: Sequence[_Made]) -> list[EpisodeRecord]:
+def _rules(room: Room, closings: Sequence[Closing]) -> dict[str, Rule]:
+    """Returns the learned rules that the episodes were shown, or that are credited already, by id."""
+    found: dict[str, Rule] = {}
+    for one in closings:
+        ids = [exposure.memory_id for exposure in one.ended.shown] if one.ended.used is not None else []
+        ids += [*(one.ended.used or ()), *one.ended.credited, *(one.before.credited if one.before else ())]
+        if ids:
+            found |= usage.rules_among(room, list(dict.fromkeys(ids)), agent=one.ended.agent, user_id=one.ended.user_id)
+    return found
+
+
+def _put_endings(room: Room, write: Write, made: Sequence[_Made], rules: Mapping[str, Rule]) -> list[EpisodeRecord]:
     """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
     counts: dict[str, dict[str, float]] = {}
-    ended = [_put_ending(room, write, each, counts) for each in made]
-    write.count_usage(counts)
+    ended = [_put_ending(room, write, each, counts, rules) for each in made]
+    usage.count(write, counts, rules)
     return ended
 
 
@@ -176,14 +189,16 @@ def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> N
         )
 
 
-def _put_ending(room: Room, write: Write, made: _Made, counts: dict[str, dict[str, float]]) -> EpisodeRecord:
+def _put_ending(
+    room: Room, write: Write, made: _Made, counts: dict[str, dict[str, float]], rules: Mapping[str, Rule]
+) -> EpisodeRecord:
     """Writes an ending, and adds its effect on the memories shown to `counts`."""
     ended, before = made.closing.ended, made.closing.before
-    use = _use(room, write, ended) if _is_judged(ended) and not _is_judged(before) else None
+    use = _use(room, write, ended, rules) if _is_judged(ended) and not _is_judged(before) else None
     if use is not None:
         ended = ended.model_copy(update={"credited": use.used})
     write.put_record(END, ended.id, ending_body(ended), version=made.closing.version)
-    for memory_id, added in credit.counts(write.stored, before, ended, use).items():
+    for memory_id, added in credit.counts(write.stored, before, ended, use, rules).items():
         sums = counts.setdefault(memory_id, {})
         sums.update({name: sums.get(name, 0) + number for name, number in added.items()})
     return ended
@@ -202,12 +217,12 @@ def _is_judged(episode: EpisodeRecord | None) -> bool:
     return episode is not None and episode.status is EpisodeStatus.ENDED
 
 
-def _use(room: Room, write: Write, ended: EpisodeRecord) -> UsageReport | None:
+def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Mapping[str, Rule]) -> UsageReport | None:
     """Returns the usage of the memories shown; `None` if it is unknown."""
     if ended.used is None:
         return None
     shown = [exposure.memory_id for exposure in ended.shown]
-    return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
+    return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id, rules=rules)
 
 
 def _release(write: Write, key: str, lease: Lease) -> None:

@@ -1,6 +1,6 @@
 """Credits the outcome of an attempt to the memories that were used in it, a share to each."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from alma.memory.episodes import usage
@@ -25,17 +25,23 @@ def share(used: int) -> float:
     return 1.0 if used <= MOST_AN_EPISODE else (_PARTS * MOST_AN_EPISODE // used) / _PARTS
 
 
-def counts(stored: Lookups, before: EpisodeRecord | None, after: EpisodeRecord, use: UsageReport | None) -> Mapping[str, Counts]:
+def counts(
+    stored: Lookups,
+    before: EpisodeRecord | None,
+    after: EpisodeRecord,
+    use: UsageReport | None,
+    rules: Collection[str] = (),
+) -> Mapping[str, Counts]:
     """Returns what ending or settling an episode adds to the counts of each memory: its use, if it is counted now, and the credit for the
     outcome.
 
-    Credit for an earlier outcome of the episode is reversed. Memories that are gone are left out.
+    Credit for an earlier outcome of the episode is reversed. `rules` are ids of learned rules. Memories that are gone are left out.
     """
     uses = () if use is None else usage.counted(use)
     added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
     earlier, later = _credit(before), _credit(after)
     changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
-    there = {**added, **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added)}
+    there = {**added, **dict.fromkeys(rules), **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added)}
     for memory_id, change in changes.items():
         if change and memory_id in there:
             added.setdefault(memory_id, {}).update(change)

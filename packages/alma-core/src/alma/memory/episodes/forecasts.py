@@ -13,7 +13,6 @@ from alma.memory.forecasting import Bag, JudgedBag, forecast
 from alma.memory.damage import naming_damage
 from alma.memory.episodes.records import END, EPISODE, stored_steps
 from alma.memory.room import Room
-from alma.observing import WORTH
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Step
 from alma.types.kinds import Verdict
 
@@ -22,6 +21,8 @@ NEWEST_ENDINGS = 500
 
 NEWEST_JUDGED = 100
 """Limit on the judged episodes of an agent behind a forecast."""
+
+WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
 
 Body = Mapping[str, Any]
 

@@ -1,19 +1,20 @@
 """Usage of memories that were shown, and feedback on them."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.room import Room
+from alma.memory.rules import Rule, as_memory, count_use, find_rules
 from alma.memory.scopes import access_to
-from alma.protocols import Lookups, Place
+from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
+from alma.types.partition import user_in
 from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.tags import not_an_id
 
@@ -42,19 +43,47 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     shown = args.checked_ids(retrieved, "retrieved_memory_ids")
     user = args.optional_name(user_id, "user_id")
     if used is None:
-        return judged(room, room.project, shown, None, agent=reader, user_id=user)
+        rules = rules_among(room, shown, agent=reader, user_id=user)
+        return judged(room, room.project, shown, None, agent=reader, user_id=user, rules=rules)
     used_ids = args.checked_ids(used, "used_memory_ids")
+    rules = rules_among(room, [*shown, *used_ids], agent=reader, user_id=user)
     with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
-        report = judged(room, write.stored, shown, used_ids, agent=reader, user_id=user)
-        write.count_usage({memory_id: {name: 1} for memory_id, name in counted(report)})
+        report = judged(room, write.stored, shown, used_ids, agent=reader, user_id=user, rules=rules)
+        count(write, {memory_id: {name: 1} for memory_id, name in counted(report)}, rules)
     return report
 
 
+def rules_among(room: Room, ids: Sequence[str], *, agent: str, user_id: str | None) -> dict[str, Rule]:
+    """Returns the learned rules among ids that an agent can see. Called before a write: rules are read from all outcomes.
+
+    Those of users count as seen: the agent was shown them and names them by id only.
+    """
+    known = room.project.find(ids)
+    unknown = [memory_id for memory_id in ids if memory_id not in known]
+    return find_rules(room, unknown, reader=agent, user=user_id) if unknown else {}
+
+
+def count(write: Write, counts: Mapping[str, Mapping[str, float]], rules: Mapping[str, Rule]) -> None:
+    """Adds to the usage counts of memories, and of learned rules, by id."""
+    write.count_usage({key: added for key, added in counts.items() if key not in rules})
+    of_rules = {key: added for key, added in counts.items() if key in rules}
+    if of_rules:
+        count_use(write, rules, of_rules)
+
+
 def judged(
-    room: Room, stored: Lookups, shown: Sequence[str], used: Sequence[str] | None, *, agent: str, user_id: str | None
+    room: Room,
+    stored: Lookups,
+    shown: Sequence[str],
+    used: Sequence[str] | None,
+    *,
+    agent: str,
+    user_id: str | None,
+    rules: Mapping[str, Rule],
 ) -> UsageReport:
-    """Returns what to count for memories that were shown. Ids that the agent cannot see are logged and left out."""
-    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, preferences=True)
+    """Returns what to count for memories that were shown, the learned `rules` among them. Ids that the agent cannot see are logged and left
+    out."""
+    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules, preferences=True)
     _warn_of(found.unknown, agent, "record_usage")
     was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
     rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
@@ -74,9 +103,10 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
     column = _COLUMNS[_checked_signal(signal)]
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     user = args.optional_name(user_id, "user_id")
+    rules = rules_among(room, [wanted], agent=reader, user_id=user)
     with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
-        found = _visible(room, write.stored, [wanted], reader, user, preferences=True)
-        write.count_usage({memory: {column: 1} for memory in found.known})
+        found = _visible(room, write.stored, [wanted], reader, user, rules, preferences=True)
+        count(write, {memory: {column: 1} for memory in found.known}, rules)
     _warn_of(found.unknown, reader, "record_feedback")
     return FeedbackReport(counted=tuple(found.known), unknown=tuple(found.unknown))
 
@@ -97,7 +127,9 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     if found is not None and agent is not None:
         found = found if _sees(room, found, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id")) else None
     stored = {} if found is None or found.is_archived else room.project.memories([found.memory])
-    memory = next(iter(as_they_stand(room, stored).values()), None)
+    memory = next(iter(stored.values()), None)
+    if memory is None and found is None:
+        memory = _rule(room, wanted, agent, user_id)
     if memory is None:  # also if it was purged just now
         raise MemoryNotFoundError(
             f"project {room.name!r} has no memory {quoted(wanted)}"
@@ -105,6 +137,16 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
             + not_an_id(wanted)
         )
     return memory
+
+
+def _rule(room: Room, wanted: str, agent: object, user_id: object) -> AnyMemory | None:
+    """Returns a learned rule by its id, with what holds of it now; with `agent`, only one that this agent can see."""
+    reader = None if agent is None else args.checked_name(agent, "agent")
+    user = args.optional_name(user_id, "user_id")
+    rule = find_rules(room, [wanted], reader=reader, user=user).get(wanted)
+    if rule is None or (reader is not None and user_in(rule.record.owner) not in (None, user)):
+        return None
+    return as_memory(room, rule)
 
 
 def _checked_signal(signal: Any) -> FeedbackSignal:
@@ -115,7 +157,14 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
 
 
 def _visible(
-    room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, *, preferences: bool = False
+    room: Room,
+    stored: Lookups,
+    ids: Iterable[str],
+    agent: str,
+    user: str | None,
+    rules: Mapping[str, Rule],
+    *,
+    preferences: bool = False,
 ) -> _Sorted:
     """Sorts the ids into memories that the agent can see and others. With `preferences`, memories of users count as seen: the agent was
     shown them and names them by id only."""
@@ -124,7 +173,7 @@ def _visible(
     result = _Sorted([], [])
     for memory_id in wanted:
         place = places.get(memory_id)
-        is_seen = (
+        is_seen = memory_id in rules or (
             place is not None
             and not place.is_archived
             and (

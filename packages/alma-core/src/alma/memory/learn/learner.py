@@ -20,9 +20,11 @@ def strategy_texts(outcome: Outcome) -> list[str]:
 @contextmanager
 def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Learner]":
     """Opens a write that stores outcomes among other memories."""
-    room.store.texts.scale(room.project)  # before the lock: another embedder than ours may be asked
+    texts = room.store.texts
+    texts.scale(room.project)  # before the lock: another embedder than ours may be asked
+    kept = {**texts.background(room.project), **texts.compared}
     with room.project.write(actor=actor, operation=operation, at=at) as write:
-        write.keep_vectors(room.store.texts.compared)
+        write.keep_vectors(kept)
         yield Learner(write, at)
 
 

@@ -5,25 +5,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from alma_learning import Question as TaskQuestion
 from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.kinds import profile_for
+from alma.memory.outcome_projection import task_key
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.citations import with_citations
 from alma.memory.recall.contradictions import Disputed, disputed
-from alma.memory.recall.equal_rules import folded
 from alma.memory.recall.events import nearest_to_events
-from alma.memory.recall.knowledge import Asking, asking
 from alma.memory.recall.named_speakers import named_speakers, search_named
-from alma.memory.recall.near_rules import NONE, near_rules
 from alma.memory.recall.one_attempt import Folds, any_of_attempt, attempts_folded, refilled, with_attempts
-from alma.memory.recall.own_word import hide_the_rest, no_newer_than_others, rests_on_own_word
-from alma.memory.recall.relevant_rules import RelevantRules, relevant_rules
+from alma.memory.recall.learned import LearnedPart, learned_part
+from alma.memory.recall.own_word import Caution, rests_on_own_word
 from alma.memory.recall.request import RetrieveRequest
-from alma.memory.recall.search import ARMS, DENSE, Found, Question
+from alma.memory.recall.search import ARMS, Found, Question
 from alma.memory.recall.times import Times, checked_times, rows_within
 from alma.memory.room import Room
 from alma.memory.scopes import readable
@@ -33,7 +32,7 @@ from alma.retrieval.named_time import named_time, names_only_a_time
 from alma.retrieval.query import addressed, query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
-from alma.text import quoted
+from alma.text import quoted, spelt
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
@@ -41,6 +40,9 @@ from alma.types.partition import Partition
 from alma.types.recalled import Factors
 from alma.types.scope import UserWall
 from alma.vectors import AnyIndex
+
+
+_NONE = np.array([], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Asked:
 class Answer:
     """What is given back, best first, and what it was chosen from.
 
-    `folded` are rules and outcomes for which another one stands, `near` the rows of rules that contend because they began on near tasks.
+    `folded` are outcomes for which another one stands, `caution` says which are not shown. `learned` is what is known of ways that were tried.
     `disputed` are the contradictions among what is given back. `events` are those that the question sets in time, `nearest` the rows of the memories
     that are nearest to them.
     """
@@ -82,8 +84,8 @@ class Answer:
     order: Sequence[Ranked]
     memories: Mapping[int, AnyMemory]
     folded: Mapping[int, int]
-    rules: RelevantRules
-    near: frozenset[int]
+    caution: Caution
+    learned: LearnedPart
     disputed: Disputed
     events: NamedEvents | None
     nearest: Mapping[str, int]
@@ -155,58 +157,63 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     with room.project.moment():
         if asked.times is not None:
             question = replace(question, within=rows_within(room, asked.times, scope))
-        about = asking_about(room, asked, question)
-        near = near_rules(room, about, scope) if DENSE in asked.arms else NONE
-        if question.within is not None:
-            near = np.intersect1d(near, question.within)
-        found, chosen = _chosen(room, question, scope, asked.top_k, near)
+        found, chosen = _chosen(room, question, scope, asked.top_k)
         if speakers := named_speakers(room, asked.task, found, scope):
             text = without_names(addressed(asked.task, speakers), names)
             question = replace(question, addressed=room.store.texts.query(text, room.project), speakers=speakers)
-            found, chosen = _chosen(room, question, scope, asked.top_k, near)
+            found, chosen = _chosen(room, question, scope, asked.top_k)
         nearest: Mapping[str, int] = {}
         if events := named_events(asked.task):
             index, wanted = room.index.current(scope.rows), contenders_for(asked.top_k)
             nearest = nearest_to_events(room, index, question, events, scope, without=names, hits=wanted)
-            found, chosen = _with_events(room, question, scope, asked.top_k, near, found, chosen, list(nearest.values()))
+            found, chosen = _with_events(room, question, scope, asked.top_k, found, chosen, list(nearest.values()))
         seen = candidates_of(room, asked, chosen)
-        rules = rules_among(room, asked, about, seen)
-        ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
+        caution = Caution()
+        ranking = scored(asked, chosen, seen, caution, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
         if any(map(rests_on_own_word, memories.values())):
-            ranking, memories = _cautious(room, asked, chosen, seen, rules)
+            ranking, memories = _cautious(room, asked, chosen, seen, caution)
         attempts = attempts_folded(ranking, memories)
         if attempts or any_of_attempt(memories.values()):  # what failed in one may stand behind
-            ranking, memories, attempts = _refilled(room, asked, chosen, seen, rules, ranking, memories, attempts)
-    memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
-    memories |= with_citations(memories, seen)
+            ranking, memories, attempts = _refilled(room, asked, chosen, seen, caution, ranking, memories, attempts)
+        learned = _learned(room, asked, question)
+    memories = {**memories, **with_citations(memories, seen)}
     memories |= with_attempts(memories, attempts)
-    doubles = {**folded(ranking, memories), **attempts}
-    order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
-    found_disputed = disputed(_advised_first(order, rules), memories, verified=asked.verified)
-    near_rows = frozenset(near.tolist())
+    order = [item for item in ranking if item.memory in memories and item.memory not in attempts]
+    found_disputed = disputed(order, memories, verified=asked.verified)
     return Answer(
-        question, scope, found, chosen, found_disputed.order, memories, doubles, rules, near_rows, found_disputed, events, nearest
+        question, scope, found, chosen, found_disputed.order, memories, attempts, caution, learned, found_disputed, events, nearest
+    )
+
+
+def _learned(room: Room, asked: Asked, question: Question) -> LearnedPart:
+    """What is known of the ways that were tried on such tasks."""
+    kind = None if asked.task_type is None else spelt(asked.task_type)
+    about = TaskQuestion(text=asked.task, task=task_key(asked.task), task_type=kind, vector=question.vector)
+    return learned_part(
+        room,
+        about,
+        asked.scope,
+        reader=asked.reader,
+        user=asked.user,
+        is_shared=asked.include_shared,
+        profile=asked.profile,
+        now=asked.now,
+        top_k=asked.top_k,
+        times=asked.times,
     )
 
 
 def _cautious(
-    room: Room, asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], rules: RelevantRules
+    room: Room, asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], caution: Caution
 ) -> tuple[list[Ranked], Mapping[int, AnyMemory]]:
-    """The ranking in which outcomes that rest on an own word have few places, and what it says. `rules` notes which are hidden."""
+    """The ranking in which outcomes that rest on an own word have few places, and what it says. `caution` notes which are hidden."""
     rows = [one.memory for one in seen if asked.partitions[one.partition].kind == MemoryType.OUTCOME]
     outcomes = room.project.memories(rows)
-    no_newer_than_others(rules, seen, outcomes)
-    hide_the_rest(rules, scored(asked, chosen, seen, rules, top_k=len(chosen)), outcomes, asked.top_k)
-    ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
+    caution.note_times(seen, outcomes)
+    caution.hide_the_rest(scored(asked, chosen, seen, caution, top_k=len(chosen)), outcomes, asked.top_k)
+    ranking = scored(asked, chosen, seen, caution, top_k=asked.top_k)
     return ranking, room.project.memories([item.memory for item in ranking])
-
-
-def asking_about(room: Room, asked: Asked, question: Question) -> Asking:
-    """The question as it is put to the evidence."""
-    return asking(
-        room, reader=asked.reader, task=asked.task, task_type=asked.task_type, vector=question.vector, scope=asked.scope
-    )
 
 
 def _refilled(
@@ -214,13 +221,13 @@ def _refilled(
     asked: Asked,
     chosen: Sequence[Contender],
     seen: Sequence[Candidate],
-    rules: RelevantRules,
+    caution: Caution,
     ranking: Sequence[Ranked],
     memories: Mapping[int, AnyMemory],
     attempts: Folds,
 ) -> tuple[list[Ranked], Mapping[int, AnyMemory], Folds]:
     """The ranking with other outcomes in the places of those that are folded into one of their attempt; the contenders, with what they say."""
-    wider = scored(asked, chosen, seen, rules, top_k=len(chosen))
+    wider = scored(asked, chosen, seen, caution, top_k=len(chosen))
     first = {item.memory for item in ranking}
     behind = [item for item in wider if item.kind == MemoryType.OUTCOME and item.memory not in first]
     known = {**memories, **room.project.memories([item.memory for item in behind])}
@@ -243,27 +250,11 @@ def candidates_of(room: Room, asked: Asked, chosen: Sequence[Contender]) -> Sequ
     ]
 
 
-def rules_among(
-    room: Room, asked: Asked, about: Asking, seen: Sequence[Candidate], *, is_numbered: bool = False
-) -> RelevantRules:
-    """Which of the rules among some memories speak about the task that is asked about; see `relevant_rules`."""
-    kinds = {one.memory: asked.partitions[one.partition].kind for one in seen}
-    return relevant_rules(room, kinds, lambda: about, is_numbered=is_numbered)
-
-
-def _advised_first(order: Sequence[Ranked], rules: RelevantRules) -> list[Ranked]:
-    """The same places, with the learned heuristics among themselves in the order of the success that is expected of them for this task."""
-    places = [place for place, item in enumerate(order) if item.memory in rules.shown and item.memory not in rules.failing]
-    best = sorted((order[place] for place in places), key=lambda item: -round(rules.shown[item.memory].expected, 9))
-    moved = dict(zip(places, best, strict=True))
-    return [moved.get(place, item) for place, item in enumerate(order)]
-
-
 def scored(
-    asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], rules: RelevantRules, *, top_k: int
+    asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], caution: Caution, *, top_k: int
 ) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
-    candidates = rules.kept(seen)
+    candidates = caution.kept(seen)
     return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
 
 
@@ -282,19 +273,18 @@ def _with_events(
     question: Question,
     scope: ReadableScope,
     top_k: int,
-    near: NDArray[np.int64],
     found: Found,
     chosen: list[Contender],
     nearest: Sequence[int],
 ) -> tuple[Found, list[Contender]]:
     """What was found, and the contenders, of which those are kept that are nearest to the events of the question."""
     if not set(nearest) <= {contender.memory for contender in chosen}:
-        found, chosen = _chosen(room, question, scope, top_k, np.union1d(near, np.array(nearest, dtype=np.int64)))
+        found, chosen = _chosen(room, question, scope, top_k, np.array(sorted(set(nearest)), dtype=np.int64))
     return found, [one._replace(is_kept=True) if one.memory in nearest else one for one in chosen]
 
 
 def _chosen(
-    room: Room, question: Question, scope: ReadableScope, top_k: int, near: NDArray[np.int64]
+    room: Room, question: Question, scope: ReadableScope, top_k: int, near: NDArray[np.int64] = _NONE
 ) -> tuple[Found, list[Contender]]:
     """What was found, and the contenders of each kind: the most similar ones, and those of `near`, which contend in any case."""
     index = room.index.current(scope.rows)

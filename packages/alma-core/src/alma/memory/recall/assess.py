@@ -2,27 +2,18 @@
 
 from dataclasses import dataclass
 
-import numpy as np
+from alma_learning import Table
 
-from alma.evidence import Interval, Tally
-from alma.learning.clusters import ALIKE, design_weights
-from alma.learning.consulting import Consulted
-from alma.learning.pooling import SAME_WAY
-from alma.learning.records import RecordMaker, bounds, counted, counts_of, ranged, rate_lately, relative_only, verdict_of
-from alma.learning.standings import Standings
+from alma.evidence import Tally
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
-from alma.memory.recall.knowledge import advised, asking
-from alma.memory.recall.strategies import shown_rows
+from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
-from alma.memory.scopes import hint_of_agent, needed_by
-from alma.text import matched_text
-from alma.types.strategies import Assessment, Judgement, StrategyRecord
+from alma.memory.rules import Records
+from alma.memory.scopes import hint_of_agent, readable
+from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
 
 EVEN = 0.5
-LEAST_TRIALS = 0.25
-"""With less than this, nothing is known."""
-
 PRIOR_TRIALS = 2.0
 
 _ADVICE = {
@@ -31,28 +22,27 @@ _ADVICE = {
     Judgement.UNDECIDED: "tried, but what came of it is too little or too mixed to say",
     Judgement.SEEMS_TO_FAIL: "look for another way",
     Judgement.FAILS: "avoid it",
-    Judgement.UNKNOWN: "unknown: no verdict on anything like it",
+    Judgement.UNKNOWN: "unknown: nothing like it was tried",
 }
 _OUTLOOK = {
     **_ADVICE,
     Judgement.SEEMS_TO_WORK: "such tasks succeed more often than not",
     Judgement.SEEMS_TO_FAIL: "such tasks fail more often than not; look for another way",
+    Judgement.UNKNOWN: "unknown: nothing was tried on such tasks",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known: the expected rate, where it lies, the evidence, and what it amounts to."""
+    """What is known: the expected rate, where it lies, whole counts, what they amount to, and in words."""
 
     score: float
-    interval: Interval
-    counts: Tally
+    interval: Range
+    trials: int
+    successes: int
     judgement: Judgement
-    others: float = 0.0
-    """The trials that a strategy is compared with."""
+    said: str = ""
     records: tuple[StrategyRecord, ...] = ()
-    lately: float | None = None
-    """The rate of now, where that has changed."""
 
 
 def assess(
@@ -65,83 +55,51 @@ def assess(
     task = redacted(args.checked_text(context, "context"))
     way = redacted(args.optional_text(strategy, "strategy"))
     kind, user = redacted(args.optional_label(task_type, "task_type")), args.optional_name(user_id, "user_id")
-    asked = asking(room, reader=reader, task=task, task_type=kind, user_id=user)
-    also = [] if way is None else [(way, room.store.texts.query(matched_text(way), room.project))]
-    with advised(room, asked, also=also) as consulted:
-        known = _of_task(consulted) if way is None else _of_strategy(room, consulted, reader, way)
-    advice = _OUTLOOK[known.judgement] if way is None else _advice(known)
+    question = question_of(room, task, kind)
+    with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+        if way is None:
+            table = view.attempts.table(question)
+            rows = tuple(record for record, _, _ in records_in(table, Records(view), reader=reader))
+            known = _of_task(table, rows)
+        else:
+            found = found_record(view, way, question, reader=reader)
+            known = _of_strategy(None if found is None else found[0])
+    advice = (_OUTLOOK if way is None else _ADVICE)[known.judgement]
     return Assessment(
         agent=reader,
         strategy=way,
         context=task,
         confidence_score=known.score,
-        interval=ranged(known.interval),
-        trials=known.counts.trials,
-        successes=known.counts.successes,
+        interval=known.interval,
+        trials=known.trials,
+        successes=known.successes,
         verdict=known.judgement,
         recommendation=advice,
-        summary=_summary(known, advice),
+        summary=f"{known.judgement}: {known.said}; {advice}" if known.said else advice,
         records=known.records,
         hint=hint_of_agent(room, reader, task, user) if known.judgement is Judgement.UNKNOWN else None,
     )
 
 
-def _of_task(known: Consulted) -> _Known:
-    """The rate of success on such tasks whatever is tried: that of the same task where it was tried, drawn to that of like ones."""
-    counts = known.side.counts.rows[known.cells]
-    is_own = known.near.is_own[known.side.places.rows[known.cells, 0]]
-    weights = known.cell_weights * np.where(is_own, 1.0, design_weights(counts[:, 1], np.full(len(counts), ALIKE)))
-    own, like = (
-        Tally(float((weights * counts[:, 0])[part].sum()), float((weights * counts[:, 1])[part].sum()))
-        for part in (is_own, ~is_own)
-    )
-    towards = _drawn(like, known.advice.base)
-    if own.trials:
-        return _whole_task(own, _drawn(own, towards))
-    return _whole_task(like, towards)
-
-
-def _whole_task(counts: Tally, score: float) -> _Known:
-    if counts.trials < LEAST_TRIALS:
-        return _Known(score, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
-    around = counts.interval()
+def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
+    """The rate of success on such tasks whatever is tried."""
+    if not table.trials:
+        return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
+    around = Tally(table.successes, table.trials).interval()
+    score = (table.successes + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
     if around.lower > EVEN:
         judgement = Judgement.SEEMS_TO_WORK
     elif around.upper < EVEN:
         judgement = Judgement.SEEMS_TO_FAIL
-    return _Known(score, around, counts, judgement)
+    successes = int(table.successes)
+    said = f"worked {successes} of {table.trials} times on {table.tasks} tasks"
+    interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
+    return _Known(score, interval, table.trials, successes, judgement, said, rows)
 
 
-def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _Known:
-    row = known.texts.index(strategy)
-    advice, standings = known.advice, Standings(known, needed_by(room, reader))
-    counts = Tally(float(advice.successes[row]), float(advice.trials[row]))
-    score = float(advice.expected[row])
-    if counts.trials < LEAST_TRIALS:
-        return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
-    counts = counts_of(known, row)  # those of its row in the table, so that the two agree
-    _, works, fails = standings.of(row)
-    lately = rate_lately(advice, row)
-    judgement = verdict_of(works, fails, trials=counts.trials, lately=lately)
-    maker = RecordMaker(known, standings, reader=reader)
-    records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
-    around = Interval(float(advice.lower[row]), float(advice.upper[row]))
-    return _Known(score, around, counts, judgement, float(advice.others[row]), records, lately)
-
-
-def _drawn(counts: Tally, towards: float) -> float:
-    return (counts.successes + PRIOR_TRIALS * towards) / (counts.trials + PRIOR_TRIALS)
-
-
-def _advice(known: _Known) -> str:
-    """Returns what to do with a strategy."""
-    return relative_only(known.judgement, known.counts.rate, others=known.others) or _ADVICE[known.judgement]
-
-
-def _summary(known: _Known, advice: str) -> str:
-    if known.judgement is Judgement.UNKNOWN:
-        return advice
-    counts = Tally(round(known.counts.successes, 1), round(known.counts.trials, 1))
-    around = bounds(known.interval.lower, known.interval.upper, is_changed=known.lately is not None)
-    return f"{known.judgement}: {counted(counts)} ({around}), expected {known.score:.0%}; {advice}"
+def _of_strategy(record: StrategyRecord | None) -> _Known:
+    if record is None:
+        return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
+    said = f"{record.record(None)}"
+    return _Known(record.expected, record.interval, record.trials, record.successes, record.verdict, said, (record,))

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MemoryNotFoundError
-from alma.learning.rules import ARCHIVED_BY, EVIDENCE
 from alma.memory import arguments as args
 from alma.memory.quarantine import reason_of
 from alma.memory.recall.answering import (
@@ -14,18 +13,17 @@ from alma.memory.recall.answering import (
     Asked,
     answered,
     asked,
-    asking_about,
     candidates_of,
     contenders_for,
-    rules_among,
     scored,
 )
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.recall.named_speakers import search_named
-from alma.memory.recall.relevant_rules import FAR
+from alma.memory.recall.learned import LearnedItem
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import DENSE, TEXT, Evidence, least_cosine
 from alma.memory.room import Room
+from alma.memory.rules import Rule, find_rules
 from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_SHARE
@@ -52,7 +50,8 @@ def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object
     named_reader = None if request.agent is None and place is None else question.reader
     explainer = _Explainer(question, wanted, named_reader, is_owners_view=is_owners_view)
     if place is None:
-        return _absent(room, explainer)
+        rule = find_rules(room, [wanted], with_archived=True).get(wanted)
+        return _absent(room, explainer) if rule is None else _rule(room, question, rule, explainer)
     access = access_to(
         room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
     )
@@ -62,32 +61,31 @@ def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object
         )
     if place.is_archived:
         doubt = reason_of(room, explainer.memory_id)
-        gone = f"it is in quarantine: it {doubt}" if doubt else _why_archived(_memory(room, place.memory))
+        gone = f"it is in quarantine: it {doubt}" if doubt else FORGOTTEN
         return explainer.left_out(Reason.ARCHIVED, gone, access=access)
     if question.times is not None and (why := question.times.why_not(_memory(room, place.memory))):
         return explainer.left_out(Reason.OUTSIDE_TIMES, why, access=access)
     answer = answered(room, question)
     assert answer is not None
-    why = _hidden(room, question, place, answer)
-    if why is not None:
-        return explainer.left_out(Reason.OVERRULED, why, access=access)
+    if place.memory in answer.caution.hidden:
+        return explainer.left_out(Reason.OVERRULED, answer.caution.hidden[place.memory], access=access)
     return _judged(room, question, answer, place.memory, explainer)
 
 
-def _why_archived(memory: AnyMemory) -> str:
-    if memory.metadata.get(ARCHIVED_BY) == EVIDENCE:
-        return "it is demoted: when its evidence last changed, that did not bear it out"
-    return "it was forgotten: it is archived, and no search looks at it"
+FORGOTTEN = "it was forgotten: it is archived, and no search looks at it"
 
 
-def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
-    """Why a learned rule is not shown for the task, `None` if it may be."""
-    rows = {contender.memory for contender in answer.contenders}
-    if place.memory in rows and answer.rules.hidden.get(place.memory) != FAR:
-        return answer.rules.why_hidden(place.memory)
-    seen = room.project.candidates(sorted({*rows, place.memory}))
-    rules = rules_among(room, asked, asking_about(room, asked, answer.question), seen, is_numbered=True)
-    return rules.why_hidden(place.memory)
+def _rule(room: Room, asked: Asked, rule: Rule, explainer: "_Explainer") -> RetrievalExplanation:
+    """What becomes of a learned rule: it is shown with the table of the tasks that its outcomes are about."""
+    if rule.is_archived:
+        return explainer.left_out(Reason.ARCHIVED, FORGOTTEN)
+    answer = answered(room, asked)
+    items = () if answer is None else answer.learned.items
+    found = next((item for item in items if item.memory.id == rule.id), None)
+    if found is None:
+        why = "the outcomes behind it are on other tasks than this one, or do not amount to a rule there"
+        return explainer.left_out(Reason.OVERRULED, why)
+    return explainer.selected_rule(found)
 
 
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
@@ -118,9 +116,14 @@ class _Explainer:
     def selected(self, explanation: Explanation) -> RetrievalExplanation:
         factors = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
         details = [f"words matched: {', '.join(explanation.words)}"] if explanation.words else []
-        details += [f"its evidence is near: {explanation.evidence}"] if explanation.evidence else []
         text = "; ".join([factors, *details, explanation.access.described])
         return self._made(Reason.SELECTED, text, access=explanation.access, explanation=explanation)
+
+    def selected_rule(self, item: LearnedItem) -> RetrievalExplanation:
+        parts = ", ".join(f"{label}={item.factors[name]:.2f}" for name, label in FACTOR_LABELS.items())
+        useful = "" if item.usefulness == 1.0 else f", usefulness={item.usefulness:.2f}"
+        text = f"Selected because: {parts}{useful}; score {item.score:.3f}; {item.memory.described(None)}"
+        return self._made(Reason.SELECTED, text)
 
     def left_out(self, reason: Reason, why: str, **more: Any) -> RetrievalExplanation:
         return self._made(reason, f"Not selected because: {why}", **more)
@@ -245,7 +248,7 @@ def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory
     if at is None:
         return None
     alone = Contender(memory, float(evidence.similarities[at]), 1)
-    return next(iter(scored(asked, [alone], candidates_of(room, asked, [alone]), answer.rules, top_k=1)), None)
+    return next(iter(scored(asked, [alone], candidates_of(room, asked, [alone]), answer.caution, top_k=1)), None)
 
 
 def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
@@ -267,13 +270,11 @@ def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
 
 def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
     """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
-    ranking = scored(asked, wider.contenders, candidates_of(room, asked, wider.contenders), wider.rules, top_k=_BOUNDLESS)
+    ranking = scored(asked, wider.contenders, candidates_of(room, asked, wider.contenders), wider.caution, top_k=_BOUNDLESS)
     kind = next(item.kind for item in ranking if item.memory == memory)
     order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
     by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]
-    # rules that are near contend whatever `top_k` is
-    first = {other: 0 if other in wider.near else place for place, other in enumerate(by_similarity)}
-
+    first = {other: place for place, other in enumerate(by_similarity)}
     ahead = np.sort([place for other, place in first.items() if order[other] < order[memory]])
     fits = (
         top_k

@@ -52,7 +52,7 @@ def explained(
     at = place_in(evidence.memories, item.memory)
     assert at is not None
     partition = answer.scope.by_row[int(evidence.partitions[at])]
-    factors, near = factors_of(item, asked.profile), answer.rules.nearness.get(item.memory)
+    factors = factors_of(item, asked.profile)
     return Explanation(
         access=access_to(room, partition, agent=asked.reader, user_id=asked.user),
         cosine=float(evidence.cosines[at]),
@@ -69,7 +69,6 @@ def explained(
         rank_of_kind=rank_of_kind,
         copies=item.copies,
         folded=_folded(room, answer, item) if item.copies > 1 else (),
-        evidence=near.as_part() if near else None,
         time=float(evidence.gains[at]) / sum(arm.weight for arm in evidence.arms),
         provenance=_provenance(room, answer, item.memory),
     )

@@ -1,26 +1,31 @@
 """Recalling: what was chosen as a slice. Writes nothing."""
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count
 from time import perf_counter
 
-from alma.learning.suspicion import FLAGGED
 from alma.memory.quarantine import doubts_together
 from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
 from alma.memory.recall.events import timeline
 from alma.memory.recall.explanations import explanations, place_in
 from alma.memory.recall.hits import hits
+from alma.memory.recall.learned import LearnedItem
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
 from alma.retrieval.relevance import relevance
 from alma.types.contradictions import CONTRADICTED
+from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
-from alma.types.recalled import Recalled
+from alma.types.recalled import Factors, Recalled
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
-from alma.types.tags import tags_for
+from alma.types.strategies import TRIED, StrategyRecord
+from alma.types.tags import WAY, tags_for
 from alma.types.timeline import Timeline
 
 SHARED_FROM = "shared_from"
@@ -33,16 +38,18 @@ def retrieve(room: Room, request: RetrieveRequest, *, explain: bool = False) -> 
     question = asked(room, request)
     answer = answered(room, question)
     recalled = _recalled(room, question, answer, explain) if answer else ()
+    ways = _tagged(answer.learned.rows, recalled) if answer else ()
     return MemorySlice(
         query=question.task,
         agent=question.reader,
         project_id=room.name,
         retrieved_at=from_micros(question.now),
         recalled=recalled,
+        strategies=ways,
         contradictions=tuple(answer.disputed.pairs) if answer else (),
         timeline=_timeline(answer) if answer else None,
         relevance=_relevance(room, answer) if answer else None,
-        hint=None if recalled else unknown_agent_hint(room, question.partitions, question.reader, question.task, question.user),
+        hint=None if recalled or ways else unknown_agent_hint(room, question.partitions, question.reader, question.task, question.user),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
     )
 
@@ -61,11 +68,10 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
     pairs = [(item, _contradicted(memory, answer.disputed.dispreferred.get(item.memory))) for item, memory in pairs]
     doubts = doubts_together([memory for _, memory in pairs])
     pairs = [(item, _with(memory, FLAGGED, doubts[memory.id]) if memory.id in doubts else memory) for item, memory in pairs]
-    tags = tags_for([memory for _, memory in pairs])
     explained = explanations(room, question, answer) if explain else {}
-    return tuple(
+    stated = [
         Recalled(
-            tag=tag,
+            tag="O1",
             memory=memory,
             score=item.score,
             factors=factors_of(item, question.profile),
@@ -73,8 +79,46 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
             explanation=explained.get(item.memory),
             turns=near.get(item.memory, ()),
         )
-        for tag, (item, memory) in zip(tags, pairs, strict=True)
-    )
+        for item, memory in pairs
+    ]
+    items = _with_rules(stated, answer.learned.items, question)
+    tags = tags_for([item.memory for item in items])
+    return tuple(item.model_copy(update={"tag": tag}) for tag, item in zip(tags, items, strict=True))
+
+
+def _with_rules(stated: list[Recalled], rules: Sequence[LearnedItem], question: Asked) -> list[Recalled]:
+    """The memories with the learned rules among them: by score, rules of one kind in the order of their table, at most `top_k` of a kind."""
+    learned = [
+        Recalled(
+            tag="O1",
+            memory=rule.memory,
+            score=rule.score,
+            factors=Factors(
+                **rule.factors, usefulness=rule.usefulness, weights=dict(question.profile.weights_of(rule.memory.kind))
+            ),
+        )
+        for rule in rules
+    ]
+    kinds = {item.memory.kind for item in learned}
+    places = Counter(item.memory.kind for item in learned)
+    kept = []
+    for item in stated:
+        places[item.memory.kind] += 1
+        if item.memory.kind not in kinds or places[item.memory.kind] <= question.top_k:
+            kept.append(item)
+    merged = sorted([*kept, *learned], key=lambda item: -item.score)
+    for kind in kinds:
+        at = [place for place, item in enumerate(merged) if item.memory.kind == kind and item.memory.metadata.get("learned")]
+        for place, item in zip(at, [one for one in learned if one.memory.kind == kind], strict=True):
+            merged[place] = item
+    return merged
+
+
+def _tagged(rows: Sequence[StrategyRecord], recalled: Sequence[Recalled]) -> tuple[StrategyRecord, ...]:
+    """The rows with the tags that a prompt cites them by: those of the rules that they are, the others numbered in their order."""
+    tags = {item.memory.id: item.tag for item in recalled}
+    numbers = count(1)
+    return tuple(row.model_copy(update={"tag": tags.get(row.id) if row.rule != TRIED else f"{WAY}{next(numbers)}"}) for row in rows)
 
 
 def _timeline(answer: Answer) -> Timeline | None:

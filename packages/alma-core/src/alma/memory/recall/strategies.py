@@ -1,31 +1,21 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
-from numpy.typing import NDArray
+from alma_learning import Question, Table
 
 from alma.errors import ValidationError
-from alma.learning.consulting import Consulted
-from alma.learning.experience import Advice, Floats
-from alma.learning.pooling import SAME_WAY
-from alma.learning.records import RecordMaker
-from alma.learning.standings import Standings
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
-from alma.memory.recall.knowledge import Asking, Vector, advised, asking
+from alma.memory.outcome_projection import View
+from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
-from alma.memory.scopes import hint_of_agent, needed_by
-from alma.text import matched_text
-from alma.types.strategies import StrategyRecord, StrategyTable
-
-LEAST_TRIALS = 0.1
-"""A strategy with less evidence than this near the task is left out, unless it was asked about."""
-
-CLEARLY_BETTER = 0.1
-"""By how much more a wording must be expected to succeed than the one tried most often, to stand for both."""
+from alma.memory.rules import Records
+from alma.memory.scopes import hint_of_agent, readable
+from alma.types.identity import from_micros
+from alma.types.strategies import Judgement, Range, StrategyRecord, StrategyTable
 
 MOST_AMONG = 100
 LARGEST_SEED = 2**64 - 1
@@ -44,7 +34,7 @@ def strategies(
     explore: object = False,
     seed: object = None,
 ) -> StrategyTable:
-    """The strategies tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
+    """The ways tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     redacted = room.store.redaction.value
@@ -54,13 +44,15 @@ def strategies(
     given = redacted(_checked_among(among))
     drawn = None if seed is None else args.checked_count(seed, "seed", least=0, largest=LARGEST_SEED)
     user = args.optional_name(user_id, "user_id")
-    asked = asking(room, reader=reader, task=text, task_type=kind, user_id=user)
-    also = [(way, _vector(room, way)) for way in given]
-    sides = (False, True) if include_steps and not given else (False,)
-    order = _Order(explore=bool(explore), seed=drawn, most=most)
-    rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also, order)]
-    ordered = order.ordered(rows)
-    hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "", user)
+    question = question_of(room, text, kind)
+    scope = readable(room, agent=reader, user_id=user)
+    with room.projections.of(scope, reader=reader, user=user) as view:
+        if given:
+            rows = [_named(view, way, question, reader) for way in given]
+        else:
+            rows = _rows(view, question, reader, include_steps=bool(include_steps))
+    ordered = _Order(explore=bool(explore), seed=drawn, most=most).ordered(rows)
+    hint = None if any(row.trials or row.unverified for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
 
@@ -75,75 +67,60 @@ def _checked_among(among: object) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def _vector(room: Room, strategy: str) -> Vector:
-    return room.store.texts.query(matched_text(strategy), room.project)
+def _rows(view: View, question: Question, reader: str, *, include_steps: bool) -> list[StrategyRecord]:
+    records, rows = Records(view), list[StrategyRecord]()
+    for is_of_steps in (False, True) if include_steps else (False,):
+        table = view.side(is_of_steps=is_of_steps).table(question)
+        asked = question.text is not None
+        found = records_in(table, records, reader=reader, is_of_steps=is_of_steps, similarity=asked)
+        rows += [record for record, _, _ in found]
+    return rows
 
 
-def _rows(
-    room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]], order: "_Order"
-) -> Iterator[StrategyRecord]:
-    with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
-        shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
-        standings = Standings(known, needed_by(room, asked.reader))
-        maker = RecordMaker(known, standings, reader=asked.reader, is_of_steps=is_of_steps)
-        yield from [maker.record(row) for row in order.first_of(shown, known.advice)]
+def _named(view: View, way: str, question: Question, reader: str) -> StrategyRecord:
+    """The record of a way that was asked about, under the name that it was asked by; one without trials where it was never tried."""
+    found = found_record(view, way, question, reader=reader)
+    if found is not None and not found[0].elsewhere:
+        return found[0].model_copy(update={"strategy": way})
+    return untried(way, view.attempts.table(question), reader)
 
 
-def shown_rows(known: Consulted) -> Iterator[int]:
-    """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly
-    better; where near tasks are counted, one of those that were tried on these."""
-    counts = known.side.counts.rows[known.cells, :2].astype(np.float64).T
-    won, own = (np.bincount(known.cell_rows, known.cell_weights * count, len(known.texts)).astype(np.float64) for count in counts)
-    is_counted = known.advice.own_trials > 0
-    left = np.array([bool(text) for text in known.texts], dtype=bool)
-    for row in np.lexsort((np.arange(len(own)), -own, ~is_counted)).tolist():
-        if left[row]:
-            members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0) & (is_counted | ~is_counted[row]))
-            left &= known.same[row] < SAME_WAY
-            if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
-                yield _standing_for(row, members, known.advice.expected, won, own)
-
-
-def _standing_for(row: int, members: NDArray[np.intp], expected: Floats, won: Floats, own: Floats) -> int:
-    """The member of a group that its row shows: those that only sound alike may do differently. What mostly works is shown by words that did."""
-    if not len(members):
-        return row
-    if 2 * won[members].sum() > own[members].sum() and 2 * won[row] < own[row]:
-        row = int(members[np.argmax(np.where(2 * won[members] >= own[members], own[members], 0.0))])
-    best = int(members[np.argmax(expected[members])])
-    return best if expected[best] >= expected[row] + CLEARLY_BETTER else row
+def untried(way: str, table: Table, reader: str) -> StrategyRecord:
+    """Returns the record of a way that was never tried on such tasks: it may do as the agent usually does."""
+    return StrategyRecord(
+        strategy=way,
+        agent=reader,
+        trials=0,
+        successes=0,
+        rate=0.5,
+        expected=table.base,
+        interval=Range(lower=0.0, upper=1.0),
+        last_used=from_micros(0),
+        verdict=Judgement.UNKNOWN,
+        summary=f"{way}: not tried on such tasks",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Best first, at most `most`: by the expected rate, or by its upper bound to explore; ties by the hash of the strategy, with the seed if there is
-    one. So the order of two rows does not depend on which others are compared."""
+    """Best first, at most `most`: by the expected rate, then by trials; or by its upper bound to explore. Ties by the hash of the strategy,
+    with the seed if there is one, so that the order of two rows does not depend on which others are compared."""
 
     explore: bool
     seed: int | None
     most: int
 
-    def first_of(self, rows: Sequence[int], advice: Advice) -> list[int]:
-        """The rows that may be among the first ones: records are made of these alone."""
-        if len(rows) <= self.most:
-            return [*rows]
-        rates = advice.upper if self.explore else advice.expected
-        values = [_ranked(rates[row]) for row in rows]
-        least = sorted(values, reverse=True)[self.most - 1]
-        return [row for row, value in zip(rows, values, strict=True) if value >= least]
-
     def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
-        """The first ones of rows, the best one with the probability with which it was chosen among its equals."""
-        values = [_ranked(row.interval.upper if self.explore else row.expected) for row in rows]
+        """Returns the first ones of rows, the best one with the probability with which it was chosen among its equals."""
+        values = [self._value(row) for row in rows]
         start = "" if self.seed is None else f"{self.seed} "
         ties = [sha256((start + row.strategy).encode()).digest() for row in rows]
-        places = sorted(range(len(rows)), key=lambda place: (-values[place], ties[place]))[: self.most]
+        places = sorted(range(len(rows)), key=lambda place: (values[place], ties[place]))[: self.most]
         if not places:
             return []
-        chance = 1.0 if self.seed is None else 1 / values.count(max(values))
+        chance = 1.0 if self.seed is None else 1 / values.count(min(values))
         return [rows[places[0]].model_copy(update={"propensity": chance}), *(rows[place] for place in places[1:])]
 
-
-def _ranked(value: float) -> float:
-    """A rate as it is compared: sums of floats in another order are equal."""
-    return round(float(value), 9)
+    def _value(self, row: StrategyRecord) -> tuple[float, int]:
+        rate = row.interval.upper if self.explore else row.expected
+        return -round(rate, 9), 0 if self.explore else -row.trials  # sums of floats in another order are equal

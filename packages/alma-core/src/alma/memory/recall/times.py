@@ -27,6 +27,14 @@ class Times:
     until: int | None = None
     known_by: int | None = None
 
+    def includes(self, *, seen_at: int, created_at: int) -> bool:
+        """Checks that what happened and was recorded at these times counts."""
+        return (
+            (self.since is None or seen_at >= self.since)
+            and (self.until is None or seen_at <= self.until)
+            and (self.known_by is None or created_at <= self.known_by)
+        )
+
     def why_not(self, memory: Memory) -> str | None:
         """Returns why a memory does not count, `None` if it does."""
         seen, made = to_micros(memory.seen_at), to_micros(memory.created_at)

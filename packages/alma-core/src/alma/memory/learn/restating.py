@@ -1,0 +1,2 @@
+def restate(*a, **k):
+    return None

@@ -1,0 +1,106 @@
+"""Ways that were tried, as every surface shows them: one row of a table, one record, one set of counts."""
+
+from collections.abc import Iterator, Mapping
+
+from alma_guard import reason_to_doubt
+from alma_learning import Question, Row, Side, Status, Table
+
+from alma.memory.outcome_projection import View, task_key
+from alma.memory.room import Room
+from alma.memory.rules import Records, Rule
+from alma.text import matched_text, spelt
+from alma.types.identity import from_micros
+from alma.types.strategies import Judgement, Range, StrategyRecord
+
+_VERDICTS: Mapping[tuple[Side, bool], Judgement] = {
+    (Side.WORKS, True): Judgement.WORKS,
+    (Side.WORKS, False): Judgement.SEEMS_TO_WORK,
+    (Side.FAILS, True): Judgement.FAILS,
+    (Side.FAILS, False): Judgement.SEEMS_TO_FAIL,
+}
+
+
+def question_of(room: Room, task: str | None, task_type: str | None) -> Question:
+    """Returns a question as the projection takes it. Without a task and a type it is about all that was tried."""
+    if task is None:
+        return Question(task_type=_label(task_type))
+    vector = room.store.texts.query(matched_text(task), room.project)
+    return Question(text=task, task=task_key(task), task_type=_label(task_type), vector=vector)
+
+
+def verdict_of(row: Row) -> Judgement:
+    """Returns what a row amounts to, in a word or two."""
+    if not row.trials:
+        return Judgement.UNDECIDED
+    return _VERDICTS.get((row.side, row.status in (Status.LIKELY, Status.PROVEN)), Judgement.UNDECIDED)
+
+
+def record_of(
+    row: Row, rule: Rule | None, *, reader: str, is_of_steps: bool = False, is_elsewhere: bool = False, similarity: bool = True
+) -> StrategyRecord:
+    """Returns the row of a table as the record that is shown. `rule` is the rule that it is, `None` where it is none or was archived."""
+    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
+    shared = row.agents[0] if reader not in row.agents else None
+    side = row.side if rule is not None else Side.TRIED
+    record = StrategyRecord(
+        id=row.outcomes[0] if rule is None else rule.id,
+        strategy=row.way,
+        wordings=row.wordings,
+        task=row.task_text or "",
+        agent=row.agents[0],
+        trials=row.trials,
+        successes=row.successes,
+        partials=row.partials,
+        unverified=row.unverified,
+        tasks=row.tasks,
+        last_run=row.last_run,
+        rate=(row.successes + row.partials / 2) / row.trials if row.trials else 0.5,
+        expected=row.mean,
+        interval=Range(lower=row.lower, upper=row.upper),
+        recent_rate=row.recent,
+        last_used=from_micros(row.last_at),
+        rule=str(side),
+        status=str(row.status) if rule is not None and row.status else None,
+        verdict=verdict_of(row),
+        heuristic_id=rule.id if rule is not None and side is Side.WORKS else None,
+        anti_pattern_id=rule.id if rule is not None and side is Side.FAILS else None,
+        why_bad=row.error,
+        better_alternative=None if row.alternative is None or side is not Side.FAILS else row.alternative.way,
+        shared_from=shared,
+        similarity=row.similarity if similarity else None,
+        is_of_steps=is_of_steps,
+        elsewhere=is_elsewhere,
+        flagged=doubt,
+        outcome_ids=row.outcomes,
+    )
+    return record.model_copy(update={"summary": f"{record.line(None)} ({record.verdict})"})
+
+
+def records_in(
+    table: Table, records: Records, *, reader: str, is_of_steps: bool = False, similarity: bool = True
+) -> Iterator[tuple[StrategyRecord, Row, Rule | None]]:
+    """Yields the rows of a table in its order, each as a record, with its rule if it is one that no caller archived."""
+    for row in table.rows:
+        rule = records.rule_of(row, is_of_steps=is_of_steps)
+        rule = None if rule is None or rule.is_archived else rule
+        yield record_of(row, rule, reader=reader, is_of_steps=is_of_steps, similarity=similarity), row, rule
+
+
+def found_record(
+    view: View, action: str, question: Question, *, reader: str, is_of_steps: bool = False
+) -> tuple[StrategyRecord, Row, Rule | None] | None:
+    """Returns the record of the way that an action belongs to; `None` where it was not tried."""
+    found = view.side(is_of_steps=is_of_steps).find(action, question)
+    if found is None:
+        return None
+    rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
+    rule = None if rule is None or rule.is_archived else rule
+    asked = question.text is not None
+    record = record_of(
+        found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked
+    )
+    return record, found.row, rule
+
+
+def _label(text: str | None) -> str | None:
+    return None if text is None else spelt(text)

@@ -1,0 +1,226 @@
+"""Secrets that are known by the name beside them: `password=…`, `"api_key": "…"`, `--token …`, `<secret>…</secret>`, "the passphrase is …"."""
+
+import re
+from collections.abc import Iterator
+
+from alma_guard.values import is_bare_secret, is_hexadecimal, is_password, is_token
+
+Span = tuple[int, int, str]
+
+_QUALIFIED = (
+    "api|access|secret|private|account|auth|shared|sign(?:ing)?|encryption|master|client|storage|service|subscription|admin|app|application"
+    "|consumer|deploy|ssh|webhook|license|hmac|jwt|aes|write|ingest|root|function"
+)
+_NAME = re.compile(
+    rf"""
+    (?P<password>pass(?:word|wd|phrase|code|wort)|passw|pwd|mot[_ ]de[_ ]passe|kennwort|contrase[ñn]a|(?<![A-Za-z])senha|wachtwoord
+        |пароль|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass
+        |(?<![A-Za-z])(?:wpa_)?psk(?![A-Za-z])|passord|lösenord
+        |(?<!\w)(?:hasło|heslo|şifre|parolă|jelszó|κωδικός|mật\ khẩu|kata\ sandi)
+        |密码|密碼|口令|パスワード|비밀번호|암호|كلمة\ (?:المرور|السر)|رمز\ عبور|סיסמה|पासवर्ड|รหัสผ่าน)
+  | (?P<key>(?:{_QUALIFIED})[_\-.\ ]?key) | (?P<secret>secret) | (?P<token>token|jwt|(?<=_)pat(?![A-Za-z]))
+  | (?P<credential>credentials?|creds|(?<![A-Za-z])auth)
+  | (?P<bare>(?<![A-Za-z])key)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAME_END = re.compile(
+    r"""(?:[_\-.]?(?:value|string|data|plain|raw|base(?:64)?|b64|prod|live|dev|staging|primary|secondary|new|old|current|hash|v?\d{1,3}))*(?![A-Za-z0-9_-])""",
+    re.IGNORECASE,
+)
+_NOT_SECRET = re.compile(
+    r"""(?<![A-Za-z])(?:page|next|prev\w*|cursor|continuation|sync|max|min|num|total|eos|bos|pad|unk|stop|mask|sep|cls|special|public|by|foreign|primary
+        |partition|sort)[_\-.\ ]?$|(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MARK = r"""(?:\\{0,2}["'`])"""
+_ASSIGNED = re.compile(
+    rf"""
+    {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|：|\||[是为為は])[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
+  | {_MARK},[ \t]{{0,3}}(?=\\{{0,2}}["'`])                                            # ("name", "value")
+  | {_MARK}?,?\s{{1,20}}["']?value["']?[ \t]{{0,3}}[:=][ \t]{{0,3}}                      # name: NAME, value: value
+  | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | \((?=["'])                                             # <name>value</name>, name("value")
+  | [ \t]{{1,3}}(?=["'`][^"'`\n]{{4,}}["'`])                                           # name "value"
+    """,
+    re.VERBOSE,
+)
+_NEXT_LINE = re.compile(r"(?:[(\[{\\]|[>|][+-]?)[ \t]{0,3}\r?\n[ \t]{1,40}(?=\S)")
+"""Between a name and a value that stands on the next line: in a bracket, in a block of YAML, behind a backslash."""
+
+_COPULA = "is|was|are|becomes|ist|lautet|est|es|é|è|jest|är"
+_SAID = re.compile(
+    rf"{_MARK}?[ \t]{{1,3}}(?:(?:{_COPULA}|to|as)[ \t]{{0,2}}:?[ \t]{{1,3}}"
+    rf"(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
+    re.IGNORECASE,
+)
+_OF = re.compile(
+    rf"""[ \t]{{1,3}}(?:for|of|on|to|from|del|della|dello|di|para|do|da|de|des|du|pour|per|für|von|vom|zum|voor|van|dla|från|för|till?|от|для|від)
+         (?:[ \t]{{1,3}}[\w.'’@-]{{1,40}}){{1,6}}?(?:[ \t]{{1,3}}(?:{_COPULA})[ \t]{{0,2}}:?|[ \t]{{0,3}}[:=])[ \t]{{1,3}}(?=\S)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The password *for the test server is* …: what it opens, and then the value."""
+
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
+_QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
+_WITHIN = r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]"""
+_OPEN = re.compile(_WITHIN + "{1,4000}")
+_UNBROKEN = re.compile(_WITHIN + "+")
+MOST_NAMES = 32
+"""The number of names in one unbroken text beside which values are looked for: each value may be thousands of characters long."""
+
+_IN_PROSE = re.compile(r"""[*_~(\[{]*(?:[^\W\d_]+(?:['’/-][^\W\d_]+)*|-{1,2}[A-Za-z][\w-]*)[*_~)\]}.:!?]*(?=[\s"'`<>,;&|]|\Z)""")
+"""What goes on in the sentence: a password **manager:**, password (optional). A flag, too: it says what comes next."""
+_LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api", re.IGNORECASE)
+_HOLDS_DATA = re.compile(
+    "base64,|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|(?:page|cursor|continuation|next|sync)[_-]?token", re.IGNORECASE
+)
+_RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])(?<!SHA256:)[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
+
+PARTS = tuple("pass pwd secret token key auth cred jwt kennw contrase senha wachtw _pat psk senord heslo sandi".split())  # noqa: SIM905
+"""One of these is in every name of a secret that is written in plain letters."""
+
+_PARTS_ABROAD = (
+    *"пароль hasło şifre parolă jelszó κωδικός 密码 密碼 口令 パスワード 비밀번호 암호 المرور السر סיסמה पासवर्ड รหัสผ่าน".split(),  # noqa: SIM905
+    *("mật khẩu", "رمز عبور"),
+)
+
+LEAST_BARE = 20
+ASSIGNED_LEAST = {"password": 4, "secret": 8, "token": 12, "key": 12, "credential": 16, "bare": 20}
+SAID_LEAST = {"password": 7, "secret": 12, "token": 16, "key": 16, "credential": 20, "bare": 20}
+
+
+def named(text: str) -> Iterator[Span]:
+    """Returns where values stand beside names of secrets, and the kinds of these. No value is looked for in another."""
+    reached = end = count = 0
+    for found in sorted(_names(text), key=re.Match.start):
+        if found.start() >= end:
+            end, count = _unbroken_until(text, found.start()), 0
+        count += 1
+        kind = _kind_at(text, found) if found.start() >= reached and count <= MOST_NAMES else None
+        if kind is not None:
+            for span in _beside(text, found, kind):
+                reached = span[1]
+                yield span
+
+
+def _unbroken_until(text: str, start: int) -> int:
+    found = _UNBROKEN.match(text, start)
+    return start if found is None else found.end()
+
+
+def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
+    end = _NAME_END.match(text, name.end())
+    start = name.end() if end is None else end.end()
+    separator = _ASSIGNED.match(text, start) or _SAID.match(text, start)
+    if separator and _is_verb(text, name) and separator[0].strip().lower() in ("", "to", "as"):
+        return
+    if separator := _ASSIGNED.match(text, start):
+        broken = _NEXT_LINE.match(text, separator.end())
+        yield from _value(text, broken.end() if broken else separator.end(), kind, ASSIGNED_LEAST[kind])
+    elif kind == "password" and not _is_verb(text, name) and (of := _OF.match(text, start)):
+        if not _IN_PROSE.match(text, of.end()):
+            yield from _value(text, of.end(), kind, SAID_LEAST[kind])
+    elif separator := _SAID.match(text, start):
+        is_flag = text[max(name.start() - 40, 0) : name.start()].rpartition(" ")[2].startswith("--")
+        if is_flag or separator[0].strip() or not _IN_PROSE.match(text, separator.end()):
+            yield from _value(text, separator.end(), kind, (ASSIGNED_LEAST if is_flag else SAID_LEAST)[kind])
+
+
+def _is_verb(text: str, name: re.Match[str]) -> bool:
+    """Returns True if a name can be an action: pass "utf-8" to it."""
+    return name[0].lower() == "pass" and not text[max(name.start() - 1, 0) : name.start()].strip()
+
+
+def bare(text: str) -> Iterator[Span]:
+    """Returns where texts that were drawn by chance stand in lines that speak of keys and tokens."""
+    if not _LINE_HINT.search(text):
+        return
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if _LINE_HINT.search(line) and not _HOLDS_DATA.search(line):
+            for found in _RUN.finditer(line):
+                value = found[0].rstrip(".=~/+-")
+                if is_bare_secret(value.rpartition("=")[2] if "=" in value else value):
+                    yield (
+                        start + found.end() - len(found[0]) + (value.rfind("=") + 1),
+                        start + found.start() + len(found[0].rstrip(".")),
+                        "token",
+                    )
+        start += len(line)
+
+
+def _names(text: str) -> Iterator[re.Match[str]]:
+    """Names of secrets, each once. Looking for their plainest parts first is several times as fast as looking for all of them everywhere."""
+    low = text.lower()
+    if len(low) != len(text):
+        yield from _NAME.finditer(text)
+        return
+    seen = set()
+    for part in PARTS if low.isascii() else (*PARTS, *_PARTS_ABROAD):
+        at = low.find(part)
+        while at >= 0:
+            for found in _NAME.finditer(text, max(at - 13, 0), at + 11):
+                if found.span() not in seen:
+                    seen.add(found.span())
+                    yield found
+            at = low.find(part, at + len(part))
+
+
+def kind_of(name: str) -> str | None:
+    """The kind of the secret that a name speaks of; `None` if it speaks of none."""
+    for found in _NAME.finditer(name):
+        kind = _kind_at(name, found)
+        end = _NAME_END.match(name, found.end())
+        if kind is not None and end is not None and end.end() == len(name):
+            return kind
+    return None
+
+
+def is_secret(value: str, kind: str, least: int) -> bool:
+    """Returns True if a value of a name of this kind is a secret of at least `least` characters."""
+    if kind == "password":
+        return is_password(value, least)
+    if kind == "bare":
+        return is_bare_secret(value)
+    return is_token(value, least) and not (kind == "credential" and is_hexadecimal(value) and len(value) <= 36 and "-" in value)
+
+
+def _kind_at(text: str, found: re.Match[str]) -> str | None:
+    """The kind of a name that was found, if it ends there and counts, names or pages nothing."""
+    if _NAME_END.match(text, found.end()) is None or _NOT_SECRET.search(text[max(found.start() - 15, 0) : found.start()]):
+        return None
+    return found.lastgroup
+
+
+def _value(text: str, start: int, kind: str, least: int) -> Iterator[Span]:
+    scheme = _SCHEME.match(text, start)
+    at = scheme.end() if scheme else start
+    if quoted := _QUOTED.match(text, at):
+        inside = _SCHEME.match(quoted["value"])
+        begin, value = quoted.start("value"), quoted["value"]
+        if inside:
+            begin, value = begin + inside.end(), value[inside.end() :]
+        if not re.search(r"\s", value) and is_secret(value, kind, least):
+            yield begin, begin + len(value), _named(kind)
+    elif found := _OPEN.match(text, at):
+        value = _trimmed(found[0])
+        if value.endswith("=") and text[found.end() : found.end() + 1] in ("'", '"'):
+            return  # the name of the next attribute
+        if is_secret(value, kind, least):
+            yield at, at + len(value), _named(kind)
+
+
+def _trimmed(value: str) -> str:
+    """A value without what ends the sentence or closes the bracket that it stands in."""
+    while value and (
+        value[-1] in ".:!?"
+        or (value[-1] in ")]}" and value.count(value[-1]) > value.count({")": "(", "]": "[", "}": "{"}[value[-1]]))
+    ):
+        if value[-1] in "!?" and len(value) < 24:
+            break
+        value = value[:-1]
+    return value
+
+
+def _named(kind: str) -> str:
+    return {"bare": "key", "credential": "credential"}.get(kind, kind)

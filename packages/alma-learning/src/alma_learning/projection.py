@@ -1,0 +1,441 @@
+"""The outcomes that one reader may read, folded: what was tried on which kind of task, and what became of it."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from alma_learning.background import Background, scale
+from alma_learning.differences import normalise
+from alma_learning.growing import GrowingRows
+from alma_learning.kinds import Kinds, Label
+from alma_learning.rows import make_rows
+from alma_learning.sheet import Sheet
+from alma_learning.table import Found, Row, Side, Table
+from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, Trial, Vector, Vectors
+from alma_learning.ways import Ways, Wordings, compare_wordings, group_wordings
+
+NEWEST_TASKS = 4_096
+NEWEST_WAYS = 64
+NEXT_KINDS = 8
+STEP = 2_048
+NOTHING = ""
+
+
+class Projection:
+    """The outcomes that one reader may read, folded. Not thread-safe: its user locks.
+
+    What it says depends on the trials in the order of their numbers alone, not on when they came or what was asked between.
+    """
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        *,
+        embedding: Embedding = Embedding.MEANING,
+        needed: Callable[[str], Needed] = lambda agent: Needed(),
+        reader: str | None = None,
+    ) -> None:
+        """Begins with nothing. `needed` is what a rule takes, of the trials of one agent; those of other agents than `reader` weigh half."""
+        self._vectors, self._embedding, self._needed, self._reader = vectors, embedding, needed, reader
+        self._background: Background | None = None
+        self._dimension = 0
+        self._texts = _Texts(vectors)
+        self._empty()
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+    def __contains__(self, trial_id: str) -> bool:
+        return trial_id in self._place
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there were more tasks than count: the newest do."""
+        return len(self._task_texts) > NEWEST_TASKS
+
+    def extend(self, trials: Iterable[Trial]) -> None:
+        """Adds trials in the order of their numbers. One with a known id replaces it."""
+        late: list[tuple[int | None, Trial]] = []
+        for trial in trials:
+            place = self._place.get(trial.id)
+            if place is not None:
+                late.append((place, trial))
+            elif self._log and trial.number < self._log[-1].number:
+                late.append((None, trial))
+            else:
+                self._fold(trial)
+        if late:
+            self._correct(late)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Takes trials out, as if they had never been."""
+        gone = {self._place[each] for each in ids if each in self._place}
+        if gone:
+            self._fold_again([trial for place, trial in enumerate(self._log) if place not in gone])
+
+    def table(self, question: Question) -> Table:
+        """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
+        self._catch_up()
+        vector = self._vector_of(question)
+        if question.text is None and vector is None and question.task is None:
+            kinds = [k for k, label in enumerate(self._kinds.labels) if question.task_type in (None, label[0])]
+            return self._sheet(kinds).ask(None, 1.0 if kinds else 0.0)
+        own = self._own_kind(question)
+        if own is not None:
+            return self._answer(own, vector, 1.0, question.task)
+        ranked = self._rank(vector, question.task_type)
+        if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
+            return self._answer(ranked[0][1], vector, ranked[0][0], None)
+        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0.0, self._base, _find_nothing)
+
+    def find(self, action: str, question: Question) -> Found | None:
+        """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task."""
+        table = self.table(question)
+        row = table.find(action)
+        if row is not None:
+            return Found(row, table, is_elsewhere=False)
+        vector, wanted = self._vector_of(question), normalise(action)
+        for score, kind, _ in self._rank(vector, question.task_type)[:NEXT_KINDS]:
+            if wanted in self._ways_of(kind):
+                sheet = self._sheet([kind])
+                place = sheet.equal_to(action)
+                if place is not None:
+                    other = self._answer(kind, vector, score, None)
+                    return Found(other.rows[place], other, is_elsewhere=True)
+        return None
+
+    def tables(self) -> Iterator[Table]:
+        """Yields the table of every kind of task, the newest used first."""
+        self._catch_up()
+        newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
+        for kind in newest:
+            yield replace(self._sheet([kind]).ask(None, 1.0), task_type=self._kinds.labels[kind][0])
+
+    def rules(self) -> list[tuple[Row, Table]]:
+        """Returns the rows that are rules with their tables, best first; of those in equal words on several kinds the one of most trials."""
+        found: dict[tuple[str, Side], tuple[Row, Table]] = {}
+        for table in self.tables():
+            for row in table.rows:
+                key = normalise(row.way), row.side
+                if row.side is not Side.TRIED and (key not in found or found[key][0].trials < row.trials):
+                    found[key] = row, table
+        return sorted(found.values(), key=lambda each: (-each[0].mean, -each[0].trials))
+
+    # ------------------------------------------------------------------ folding
+
+    def _empty(self) -> None:
+        self._log: list[Trial] = []
+        self._place: dict[str, int] = {}
+        self._task_of: dict[tuple[str, str | None, str | None], int] = {}
+        self._tasks_named: dict[str, list[int]] = {}
+        self._task_texts: list[str] = []
+        self._labels: list[list[tuple[int, Label]]] = []
+        self._trials: list[list[int]] = []
+        self._forms: dict[str, int] = {}
+        self._way_forms: dict[str, int] = {NOTHING: -1}
+        self._form_texts: list[str] = []
+        self._form_at: list[int] = []
+        self._pairs: dict[tuple[int, int], None] = {}
+        self._pair_at: list[int] = []
+        self._log_tasks: list[int] = []
+        self._log_forms: list[int] = []
+        self._reached, self._size = 0, -1
+        self._sheets: dict[tuple[int, ...], Sheet] = {}
+        self._ways: dict[tuple[int, ...], tuple[object, Ways]] = {}
+        self._base = 0.5
+
+    def _fold(self, trial: Trial) -> None:
+        at = len(self._log)
+        self._log.append(trial)
+        self._place[trial.id] = at
+        task = self._task_of.get((trial.task, trial.task_type, trial.difficulty))
+        if task is None:
+            task = self._find_task(trial, at)
+        form = self._way_forms.get(trial.way)
+        if form is None:
+            form = self._find_form(trial.way, at)
+        self._log_tasks.append(task)
+        self._log_forms.append(form)
+        self._trials[task].append(at)
+        if form >= 0 and (task, form) not in self._pairs:
+            self._pairs[task, form] = None
+            self._pair_at.append(at)
+
+    def _find_task(self, trial: Trial, at: int) -> int:
+        """Returns the task of a trial: known by its key, if the trial states no other type or difficulty."""
+        label: Label = (trial.task_type, trial.difficulty)
+        named = self._tasks_named.setdefault(trial.task, [])
+        for task in named:
+            stated = self._labels[task][-1][1]
+            if all(a is None or b is None or a == b for a, b in zip(stated, label, strict=True)):
+                self._labels[task].append((at, (stated[0] or label[0], stated[1] or label[1])))
+                break
+        else:
+            task = len(self._task_texts)
+            named.append(task)
+            self._task_texts.append(trial.text)
+            self._labels.append([(at, label)])
+            self._trials.append([])
+        self._task_of[trial.task, trial.task_type, trial.difficulty] = task
+        return task
+
+    def _find_form(self, way: str, at: int) -> int:
+        """Returns the number of a way in normalised words."""
+        words = normalise(way)
+        form = self._forms.get(words)
+        if form is None:
+            form = self._forms[words] = len(self._form_texts)
+            self._form_texts.append(way)
+            self._form_at.append(at)
+        self._way_forms[way] = form
+        return form
+
+    def _correct(self, late: Sequence[tuple[int | None, Trial]]) -> None:
+        """Replaces known trials and puts others where they belong; folds everything again only if more than a verdict changed."""
+        if all(place is not None and _is_verdict(self._log[place], trial) for place, trial in late):
+            for place, trial in late:
+                assert place is not None
+                self._log[place] = trial
+            self._sheets.clear()
+            self._ways.clear()
+            self._base = self._find_base(max(self._size, 0))
+            return
+        log = dict(enumerate(self._log))
+        known = {place: trial for place, trial in late if place is not None}
+        others = {trial.id: trial for place, trial in late if place is None}
+        self._fold_again([*(log | known).values(), *others.values()])
+
+    def _fold_again(self, trials: Sequence[Trial]) -> None:
+        self._empty()
+        for trial in sorted(trials, key=lambda each: each.number):
+            self._fold(trial)
+        self._texts.arrange(self._task_texts, self._form_texts)
+
+    # ------------------------------------------------------------------ kinds
+
+    def _catch_up(self) -> None:
+        """Makes kinds at the last fixed size of the log, and adds what came after it one by one: so it is the same however it came."""
+        count = len(self._log)
+        if self._reached == count and self._size >= 0:
+            return
+        if self._background is None:
+            self._background = Background(self._vectors)
+            self._dimension = self._background.vectors.shape[1]
+        self._texts.learn(self._task_texts, self._form_texts)
+        size = _last_size(count)
+        if size != self._size:
+            self._begin_at(size)
+        for at in range(self._reached, count):
+            task = self._log_tasks[at]
+            kind = self._kinds.kind_of.get(task)
+            if kind is None:
+                kind = self._kinds.add(
+                    task, self._texts.tasks[task], self._way_of(self._log_forms[at]), self._label_at(task, at + 1)
+                )
+            if self._sheets:
+                for key in [key for key in self._sheets if kind in key]:
+                    del self._sheets[key]
+        self._reached = count
+
+    def _begin_at(self, size: int) -> None:
+        assert self._background is not None
+        newest, seen = np.unique(np.array(self._log_tasks[:size], np.intp)[::-1], return_index=True)
+        tasks = np.sort(newest[np.argsort(seen, kind="stable")[:NEWEST_TASKS]])
+        forms = bisect_left(self._form_at, size)
+        self._way_centre = self._background.near(self._texts.forms[:forms])
+        self._sheets.clear()
+        self._ways.clear()
+        self._base = self._find_base(size)
+        labels = [self._label_at(task, size) for task in tasks.tolist()]
+        vectors = self._texts.tasks[tasks] if len(tasks) else np.zeros_like(self._background.vectors[:0])
+        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background)
+        self._size = self._reached = size
+
+    def _find_base(self, size: int) -> float:
+        judged = [trial.worth for trial in self._log[:size] if trial.worth is not None]
+        return (sum(judged) + 1) / (len(judged) + 2)
+
+    def _label_at(self, task: int, size: int) -> Label:
+        return next((label for at, label in reversed(self._labels[task]) if at < size), (None, None))
+
+    def _way_of(self, form: int) -> Matrix:
+        """Returns the centred vector of a way in a feature."""
+        if form < 0:
+            return np.zeros(self._dimension, np.float32)
+        return scale(self._texts.forms[form] - self._way_centre)
+
+    def _mean_ways(self, tasks: Indices, size: int) -> Matrix:
+        """Returns for each task the unit mean of the centred ways tried on it."""
+        means = np.zeros((len(tasks), self._dimension), np.float32)
+        pairs = np.array(list(self._pairs)[: bisect_left(self._pair_at, size)], np.intp).reshape(-1, 2)
+        pairs = pairs[np.isin(pairs[:, 0], tasks)]
+        if not len(pairs):
+            return means
+        centred = scale(self._texts.forms - self._way_centre)
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        owners, starts = np.unique(pairs[:, 0], return_index=True)
+        means[np.searchsorted(tasks, owners)] = np.add.reduceat(centred[pairs[:, 1]], starts, axis=0)
+        return scale(means)
+
+    # ------------------------------------------------------------------ asking
+
+    def _vector_of(self, question: Question) -> Matrix | None:
+        if question.vector is not None or question.text is None:
+            return question.vector
+        return self._texts.of(question.text)
+
+    def _own_kind(self, question: Question) -> int | None:
+        """Returns the kind in which the very task was tried, if it may be of the stated type."""
+        for task in reversed(self._tasks_named.get(question.task or "", ())):
+            kind = self._kinds.kind_of.get(task)
+            if kind is not None and (question.task_type is None or self._kinds.labels[kind][0] in (None, question.task_type)):
+                return kind
+        return None
+
+    def _rank(self, vector: Matrix | None, task_type: str | None) -> list[tuple[float, int, bool]]:
+        return self._kinds.rank(vector, task_type) if vector is not None and len(self._kinds) else []
+
+    def _answer(self, kind: int, vector: Matrix | None, nearness: float, task: str | None) -> Table:
+        sheet = self._sheet([kind])
+        if vector is None:
+            return sheet.ask(None, nearness)
+        similarities = self._texts.tasks[sheet.tasks] @ vector
+        if task is not None:
+            similarities[np.isin(sheet.tasks, self._tasks_named[task])] = 1.0
+        return sheet.ask(similarities, nearness)
+
+    def _last_used(self, kind: int) -> int:
+        return max(self._trials[task][-1] for task in self._kinds.tasks_of(kind))
+
+    def _ways_of(self, kind: int) -> set[str]:
+        forms = {self._log_forms[at] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
+        return {normalise(self._form_texts[form]) for form in forms if form >= 0}
+
+    def _sheet(self, kinds: Sequence[int]) -> Sheet:
+        key = tuple(kinds)
+        sheet = self._sheets.get(key)
+        if sheet is None:
+            sheet = self._sheets[key] = self._make_sheet(key)
+        return sheet
+
+    def _make_sheet(self, kinds: tuple[int, ...]) -> Sheet:
+        places = sorted(at for kind in kinds for task in self._kinds.tasks_of(kind) for at in self._trials[task])
+        of_form: dict[int, list[int]] = {}
+        for at in places:
+            of_form.setdefault(self._log_forms[at], []).append(at)
+        judged = [worth for worth in (self._log[at].worth for at in places) if worth is not None]
+        of_form.pop(-1, None)
+        forms = sorted(of_form, key=lambda form: of_form[form][-1])[-NEWEST_WAYS:]
+        forms.sort(key=lambda form: of_form[form][0])
+        ways = self._group(kinds, forms, of_form) if forms else Ways((), self._way_centre)
+        members = [[forms[place] for place in group] for group in ways.groups]
+        trials = [sorted(at for form in group for at in of_form[form]) for group in members]
+        made = make_rows(
+            [[self._log[at] for at in group] for group in trials],
+            base=self._base,
+            kinds=len(self._kinds),
+            needed=self._needed,
+            reader=self._reader,
+        )
+        tasks = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
+        return Sheet(
+            rows=[row for _, row in made],
+            wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
+            tasks=np.array([task for each in tasks for task in each], np.intp),
+            starts=np.cumsum([0, *map(len, tasks)])[:-1].astype(np.intp),
+            count=len({self._log[at].task for at in places}),
+            trials=len(judged),
+            successes=sum(judged),
+            base=self._base,
+            compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
+        )
+
+    def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
+        """Returns the places of ways in groups of one; kept as long as no wording and no error is new."""
+        errors = [
+            frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
+        ]
+        known = self._ways.get(kinds)
+        key = (tuple(forms), tuple(errors))
+        if known is not None and known[0] == key:
+            return known[1]
+        texts = [self._form_texts[form] for form in forms]
+        ways = group_wordings(Wordings(texts, self._texts.forms[forms], errors), self._way_centre, self._embedding)
+        self._ways[kinds] = key, ways
+        return ways
+
+    def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:
+        """Returns how alike an action is to the wordings of each row, on average."""
+        forms = [form for row in rows for form in row]
+        alike = compare_wordings(self._texts.of(action)[None], self._texts.forms[forms], common, self._embedding)[0]
+        starts = np.cumsum([0, *map(len, rows)])
+        return [float(alike[start:end].mean()) for start, end in zip(starts[:-1], starts[1:], strict=True)]
+
+
+class _Texts:
+    """The vectors of tasks and of ways in their order, made in one batch when they are needed."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._make = vectors
+        self._held = [GrowingRows(), GrowingRows()]
+        self._texts: tuple[list[str], list[str]] = ([], [])
+
+    @property
+    def tasks(self) -> Matrix:
+        return self._held[0].rows
+
+    @property
+    def forms(self) -> Matrix:
+        return self._held[1].rows
+
+    def of(self, text: str) -> Matrix:
+        """Returns the vector of a text."""
+        vector: Matrix = np.asarray(self._make([text]), np.float32)[0]
+        return vector
+
+    def learn(self, tasks: list[str], forms: list[str]) -> None:
+        """Holds the vectors of these texts, the first of which are those held."""
+        fresh = [tasks[len(self._texts[0]) :], forms[len(self._texts[1]) :]]
+        if not any(fresh):
+            return
+        made = np.asarray(self._make(fresh[0] + fresh[1]), np.float32)
+        for held, texts, new, rows in zip(self._held, self._texts, fresh, np.split(made, [len(fresh[0])]), strict=True):
+            held.extend(rows)
+            texts.extend(new)
+
+    def arrange(self, tasks: list[str], forms: list[str]) -> None:
+        """Holds the vectors of these texts in their order, and makes those of new ones."""
+        known = {
+            text: row
+            for texts, held in zip(self._texts, self._held, strict=True)
+            for text, row in zip(texts, held.rows, strict=True)
+        }
+        new = [text for text in dict.fromkeys([*tasks, *forms]) if text not in known]
+        if new:
+            known |= dict(zip(new, np.asarray(self._make(new), np.float32), strict=True))
+        self._held, self._texts = [GrowingRows(), GrowingRows()], (list(tasks), list(forms))
+        for held, texts in zip(self._held, self._texts, strict=True):
+            if texts:
+                held.extend(np.stack([known[text] for text in texts]))
+
+
+_SIZES = [0]
+
+
+def _last_size(count: int) -> int:
+    """Returns the last size of a log of `count` trials at which kinds are made: it grows by an eighth, by `STEP` at most."""
+    while _SIZES[-1] <= count:
+        _SIZES.append(_SIZES[-1] + min(max(_SIZES[-1] // 8, 1), STEP))
+    return next(size for size in reversed(_SIZES) if size <= count)
+
+
+def _is_verdict(old: Trial, new: Trial) -> bool:
+    """Returns True if two records of an outcome differ in what was judged, not in what was done."""
+    return old == replace(new, worth=old.worth, error=old.error, source=old.source, at=old.at, is_hidden=old.is_hidden)
+
+
+def _find_nothing(action: str) -> int | None:
+    return None

@@ -1,0 +1,54 @@
+"""The table of some tasks, made once whoever asks: its rows, and how to find the row of an action."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alma_learning.actions import name_same_action
+from alma_learning.differences import normalise
+from alma_learning.table import Row, Table
+from alma_learning.trials import Indices, Matrix
+from alma_learning.ways import FOUND
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Rows with the wordings and tasks behind each, not yet of a question."""
+
+    rows: Sequence[Row]
+    wordings: Sequence[Sequence[str]]
+    """Of each row all, also those that may not be shown."""
+    tasks: Indices
+    """The numbers of the tasks behind the rows, row by row."""
+    starts: Indices
+    count: int
+    trials: int
+    successes: float
+    base: float
+    compare: Callable[[str], Sequence[float]]
+    """How alike an action is to each row's wordings, on average."""
+
+    def ask(self, similarities: Matrix | None, nearness: float) -> Table:
+        """Returns the table for a question, by the cosines of `tasks` to it."""
+        rows: tuple[Row, ...] = tuple(self.rows)
+        if similarities is not None and rows:
+            nearest = np.maximum.reduceat(similarities, self.starts).tolist()
+            rows = tuple(replace(row, similarity=min(max(near, 0.0), 1.0)) for row, near in zip(rows, nearest, strict=True))
+        return Table(rows, nearness, self.count, self.trials, self.successes, self.base, self.place_of)
+
+    def place_of(self, action: str) -> int | None:
+        """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""
+        place = self.equal_to(action)
+        if place is None:
+            place = next((p for p, ways in enumerate(self.wordings) if any(name_same_action(action, way) for way in ways)), None)
+        if place is None and self.rows:
+            alike = self.compare(action)
+            best = int(np.argmax(alike))
+            place = best if alike[best] >= FOUND else None
+        return place
+
+    def equal_to(self, action: str) -> int | None:
+        """Returns the place of the row with a wording of equal words."""
+        wanted = normalise(action)
+        return next((p for p, ways in enumerate(self.wordings) if any(normalise(way) == wanted for way in ways)), None)

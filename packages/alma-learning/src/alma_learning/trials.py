@@ -1,0 +1,80 @@
+"""What goes in: outcomes as they were recorded, and what is asked about."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+Vectors = Callable[[Sequence[str]], Matrix]
+"""Returns the unit vectors of n texts, (n, d). Called in batches, for texts not seen before."""
+
+OWN_WORD = frozenset({"agent", "imported"})
+"""Sources that prove nothing alone: an agent's own word, and the word of a foreign file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One outcome as it was recorded."""
+
+    id: str
+    number: int
+    """Rises with each outcome recorded."""
+    task: str
+    """Key of the task, the unit of evidence: equal for retries."""
+    text: str
+    """The words of the task."""
+    way: str
+    """The way that was tried, in words; "" where no strategy was named."""
+    worth: float | None
+    """1 for a success, 0.5 for a partial one, 0 for a failure; `None` where nobody judged: kept, never counted."""
+    at: int
+    """When it happened, in microseconds."""
+    agent: str
+    user: str | None = None
+    task_type: str | None = None
+    """Kinds of different stated types never join."""
+    difficulty: str | None = None
+    """Nor do kinds of different stated difficulties."""
+    source: str = "caller"
+    """Who judged: `tool`, `person`, `evaluator`, `caller`, `agent` (its own word) or `imported`."""
+    session: str | None = None
+    """The run: outcomes of one session are one cluster."""
+    error: str | None = None
+    is_hidden: bool = False
+    """Recorded for another user: it counts, but its words are shown only where two users, or an outcome without a user, brought them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The task that is asked about. Without text, key and type: all that was tried."""
+
+    text: str | None = None
+    task: str | None = None
+    """Key of the task, if it may have been tried itself."""
+    task_type: str | None = None
+    vector: Vector | None = None
+    """The vector of `text`, if it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """How many successes make a heuristic, and how many failures an anti-pattern, of one agent alone."""
+
+    successes: int = 3
+    failures: int = 2
+
+
+class Embedding(StrEnum):
+    """How much the cosines of an embedder say."""
+
+    MEANING = "meaning"
+    """Cosines separate meanings, as those of sentence models do."""
+    WORDS = "words"
+    """Hashed words: only equal and nearly equal words are one way."""

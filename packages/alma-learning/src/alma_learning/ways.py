@@ -1,0 +1,76 @@
+"""Which wordings are one way: compared beside the other ways on such tasks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from alma_learning.background import scale
+from alma_learning.differences import differ
+from alma_learning.linkage import link_groups
+from alma_learning.trials import Embedding, Floats, Matrix, Vector
+
+ALIKE = 0.5
+LOCAL, LOCAL_PRIOR = 0.8, 4.0
+ONE_WAY = 0.15
+FOUND = 0.25
+SURE, SURELY = 0.75, 0.9
+SAME_ERROR = 0.2
+APART = -1.0
+
+_differ = lru_cache(65_536)(differ)
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """n wordings of a kind of task: in words, as vectors (n, d), and the errors that each ended in."""
+
+    texts: Sequence[str]
+    vectors: Matrix
+    errors: Sequence[frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """The places of wordings in groups of one way each, and what the vectors of these ways have in common."""
+
+    groups: Sequence[Sequence[int]]
+    common: Vector
+
+
+def group_wordings(wordings: Wordings, background: Vector, embedding: Embedding) -> Ways:
+    """Groups wordings by complete linkage: first beside the background, then beside the groups found, each counted once however it is worded."""
+    vectors = wordings.vectors
+    first = _link(wordings, compare_wordings(vectors, vectors, background, embedding), ALIKE)
+    means = np.stack([vectors[group].mean(axis=0) for group in first])
+    common = np.float32(LOCAL) * (means.sum(axis=0) + np.float32(LOCAL_PRIOR) * background) / np.float32(len(first) + LOCAL_PRIOR)
+    alike = compare_wordings(vectors, vectors, common, embedding) + SAME_ERROR * _share_errors(wordings.errors)
+    return Ways(_link(wordings, alike, ONE_WAY if embedding is Embedding.MEANING else SURELY), common)
+
+
+def compare_wordings(some: Matrix, known: Matrix, common: Vector, embedding: Embedding) -> Floats:
+    """Returns how alike wordings are to the known ones, (m, n): their cosines after what is common is taken away."""
+    plain = some @ known.T
+    if embedding is Embedding.WORDS:
+        return np.where(plain >= SURE, SURELY, 0.0)
+    alike = scale(some - common) @ scale(known - common).T
+    return np.where(plain >= SURE, np.maximum(alike, SURELY), alike).astype(np.float64)
+
+
+def _link(wordings: Wordings, alike: Floats, least: float) -> list[list[int]]:
+    for i, j in np.argwhere(np.triu(alike >= least, 1)).tolist():
+        if _differ(wordings.texts[i], wordings.texts[j]):
+            alike[i, j] = alike[j, i] = APART
+    return link_groups(alike, least)
+
+
+def _share_errors(errors: Sequence[frozenset[str]]) -> Floats:
+    """Returns for each two wordings how telling the errors are that both ended in: each by the share of the failing wordings that never had it."""
+    names = {error: place for place, error in enumerate(sorted(set().union(*errors)))}
+    has = np.zeros((len(errors), len(names)))
+    for row, found in enumerate(errors):
+        has[row, [names[error] for error in found]] = 1
+    failing = max(sum(map(bool, errors)), 1)
+    shared: Floats = (has * (1 - has.sum(axis=0) / failing)) @ has.T
+    return shared
