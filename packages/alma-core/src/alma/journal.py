@@ -13,7 +13,9 @@ from typing import Any
 from alma.types.changes import Change as Change
 from alma.types.changes import RowValues
 from alma.types.episodes import LEASE
+from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE
+from alma.types.rules import RULE
 
 GENESIS = bytes(32)
 """Stands for the hash of a predecessor in the first record of a project."""
@@ -147,27 +149,16 @@ LocatedRow = tuple[str, str, RowValues]
 """A row with its table and key."""
 
 _OF_THIS_STORE = (f"{LEASE}/", f"{MAINTENANCE}/")
-_RULE_COLUMNS = ("heuristic", "anti_pattern")
+_RULE_KEYS = f"{RULE}/"
 
 
 def content_hash(rows: Iterable[LocatedRow]) -> str:
-    """Returns a hash of a project's content as 64 hexadecimal digits. Rows of memories have to come before those of evidence.
+    """Returns a hash of a project's content as 64 hexadecimal digits.
 
-    What an export leaves out is not part of it: small records that concern this store alone (who holds which episode, when maintenance ran),
-    and in evidence the names of rules that are gone. Nor are vectors, row numbers and the order in which rows were made.
+    What an export leaves out is not part of it: small records that concern this store only (who holds which episode, when maintenance ran).
+    Nor are vectors, row numbers and the order in which rows were made.
     """
-    return rows_hash(_content(rows))
-
-
-def _content(rows: Iterable[LocatedRow]) -> Iterator[LocatedRow]:
-    rules = set()
-    for table, key, row in rows:
-        if table == "memory" and row["kind"] in _RULE_COLUMNS:
-            rules.add(key)
-        if table == "evidence":
-            yield table, key, {name: None if name in _RULE_COLUMNS and row[name] not in rules else row[name] for name in row}
-        elif table != "record" or not key.startswith(_OF_THIS_STORE):
-            yield table, key, row
+    return rows_hash(one for one in rows if one[0] != "record" or not one[1].startswith(_OF_THIS_STORE))
 
 
 def rows_hash(rows: Iterable[LocatedRow]) -> str:
@@ -187,13 +178,36 @@ REBUILD = "rebuild"
 """Operation of a record that was written when rows were rebuilt from the journal. It changes no row."""
 
 
-def is_of_evidence(change: Change) -> bool:
-    """Returns True when a change may affect the evidence on classes of tasks."""
-    if change.table == "record":
-        return change.key.startswith("rule/")
-    if change.table != "memory":
-        return change.table == PURGE
-    return any(row is not None and row.get("kind", "outcome") == "outcome" for row in (change.before, change.after))
+RETIRED_TABLE, RETIRED_COLUMN = "evidence", "evidence"
+"""A table, and a column of memories, that records of former versions changed: counts that follow from outcomes."""
+
+
+def current(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yields changes without those of retired tables and columns."""
+    for change in changes:
+        if change.table == "memory" and any(RETIRED_COLUMN in row for row in (change.before, change.after) if row):
+            change = Change(change.table, change.key, *map(_without_retired, (change.before, change.after)))  # noqa: PLW2901
+            if not change.before and not change.after:
+                continue
+        if change.table != RETIRED_TABLE:
+            yield change
+
+
+def _without_retired(row: RowValues | None) -> RowValues | None:
+    return None if row is None else {name: value for name, value in row.items() if name != RETIRED_COLUMN}
+
+
+def changes_learning(operation: str, changes: Iterable[Change]) -> bool:
+    """Returns True when a record may change what is learned, or by which row numbers it is read."""
+    return operation == REBUILD or any(map(_changes_learning, changes))
+
+
+def _changes_learning(change: Change) -> bool:
+    """A partial change of a memory does not state its kind, so it counts."""
+    if change.table == "memory":
+        kinds = {row["kind"] for row in (change.before, change.after) if row and "kind" in row}
+        return not kinds or MemoryType.OUTCOME in kinds
+    return change.table == PURGE or (change.table == "record" and change.key.startswith(_RULE_KEYS))
 
 
 def entity(table: str, key: str) -> str:

@@ -7,11 +7,11 @@ import psycopg
 from psycopg import sql
 
 from alma.errors import ConflictError, CorruptStoreError
-from alma.storage.relational.evidence import compared
 from alma.storage.relational.rows import TEXT
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
+from alma.storage.relational.strategies import compared_hashes
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_rows import TextRows
 from alma.types.identity import to_micros
@@ -82,7 +82,7 @@ class PostgresStorage(RelationalStore):
     def _drop_unused_vectors(self) -> None:
         schema = sql.Identifier(self.database.schema)
         with self.database.transaction() as session:
-            used = [(project, self.seal.hide(digest, place=TEXT)) for project, digest in compared(session, self.seal)]
+            used = [(project, self.seal.hide(digest, place=TEXT)) for project, digest in compared_hashes(session, self.seal)]
             given = {"projects": [project for project, _ in used], "hashes": [digest for _, digest in used]}
             session.connection.execute(_DROP_UNUSED.format(schema=schema), given)
 

@@ -5,9 +5,6 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 
 from typing import TYPE_CHECKING
 
-from alma.protocols.evidence import Counted as Counted
-from alma.protocols.evidence import Learned as Learned
-from alma.protocols.evidence import Linked as Linked
 from alma.protocols.knowledge import FindContradictions as FindContradictions
 from alma.protocols.models import LLM as LLM
 from alma.protocols.models import Clock as Clock
@@ -34,7 +31,6 @@ from alma.protocols.stores import Movable as Movable
 from alma.protocols.stores import NextVectors as NextVectors
 from alma.protocols.stores import Rebuildable as Rebuildable
 from alma.protocols.stores import Reembeddable as Reembeddable
-from alma.protocols.stores import Relearnable as Relearnable
 from alma.protocols.stores import SearchesVectors as SearchesVectors
 from alma.protocols.stores import StorageFactory as StorageFactory
 from alma.protocols.stores import Store as Store
@@ -44,15 +40,13 @@ from alma.protocols.vectors import ExactScorer as ExactScorer
 from alma.protocols.vectors import Snapshotable as Snapshotable
 from alma.protocols.vectors import StoredVectors as StoredVectors
 from alma.protocols.vectors import VectorIndex as VectorIndex
-from alma.protocols.writing import EvidenceWrites as EvidenceWrites
 from alma.protocols.writing import JournalWrites as JournalWrites
 from alma.protocols.writing import MemoryWrites as MemoryWrites
 from alma.protocols.writing import NextWrite as NextWrite
 from alma.protocols.writing import RecordWrites as RecordWrites
+from alma.protocols.writing import VectorWrites as VectorWrites
 from alma.protocols.writing import Write as Write
 from alma.types.contradictions import Disputes as Disputes
-from alma.types.evidence import Evidence as Evidence
-from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.found import Candidate as Candidate
 from alma.types.found import CommonWords as CommonWords
 from alma.types.found import PassageScores as PassageScores
@@ -60,6 +54,7 @@ from alma.types.found import TextLists as TextLists
 from alma.types.found import TextScores as TextScores
 from alma.types.found import VectorChanges as VectorChanges
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
+from alma.types.recorded import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from alma.protocols.evidence import Learned
 from alma.protocols.reading import Figures, Journaled, Log, Lookups, Memories, Searchable, Snapshot
 from alma.protocols.writing import NextWrite, Write
 from alma.types.stored import Erased
@@ -50,10 +49,6 @@ class Project(Lookups, Memories, Searchable, Log, Figures, Journaled, Portable, 
     @property
     def name(self) -> str:
         """The project's name."""
-
-    @property
-    def learned(self) -> Learned:
-        """The evidence behind its rules."""
 
     def write(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[Write]:
         """Opens one call's write, under the project's lock. `at` is in microseconds since 1970. An exception inside rolls all of it back."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedPurge, ExportedRecord
+from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
 from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
@@ -168,9 +168,6 @@ class Snapshot(Protocol):
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Returns each memory in order of creation, archived ones included, with its passages by position and its usage."""
-
-    def evidence(self) -> Iterator[ExportedEvidence]:
-        """Returns the counts behind rules."""
 
     def purged(self) -> Iterator[ExportedPurge]:
         """Returns the digests of what was purged; none for one agent or one user."""

@@ -106,17 +106,6 @@ class Movable(Protocol):
 
 
 @runtime_checkable
-class Relearnable(Protocol):
-    """A store that may hold evidence as a former version of ALMA counted it."""
-
-    def to_relearn(self) -> Sequence[str]:
-        """Returns the projects whose evidence must be computed again from their outcomes."""
-
-    def note_relearned(self, name: str) -> None:
-        """Records that this was done for a project."""
-
-
-@runtime_checkable
 class Encryptable(Protocol):
     """A store that can encrypt its content."""
 

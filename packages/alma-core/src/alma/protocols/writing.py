@@ -5,10 +5,8 @@ from contextlib import AbstractContextManager
 from types import EllipsisType
 from typing import Any, Protocol
 
-from alma.protocols.evidence import Learned
 from alma.protocols.reading import Lookups
 from alma.types.changes import Change
-from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.passages import Passage
 from alma.types.stored import Entry
@@ -17,9 +15,7 @@ from alma.types.stored import Entry
 class MemoryWrites(Protocol):
     """Writes memories and their counts."""
 
-    def add(
-        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
-    ) -> None:
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Stores a memory with its passages. A passage whose text is in `vectors` gets that float16 vector. `ConflictError` if the id exists."""
 
     def replace(
@@ -28,7 +24,6 @@ class MemoryWrites(Protocol):
         passages: Sequence[Passage],
         vectors: Mapping[str, bytes],
         *,
-        evidence: str | None = None,
         archived_at: int | EllipsisType | None = ...,
     ) -> None:
         """Replaces the memory of the same id, as `add` would store it; its usage stays, and whether it is archived, unless `archived_at` is
@@ -44,9 +39,6 @@ class MemoryWrites(Protocol):
         `MemoryNotFoundError`, and nothing is counted, if an id is unknown.
         """
 
-    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Sets confidence, successes, trials and seen_at of rules, by id. Unknown ids are skipped."""
-
 
 class RecordWrites(Protocol):
     """Writes small versioned records."""
@@ -61,19 +53,8 @@ class RecordWrites(Protocol):
         """Deletes a small record whose newest version is `version` with this `body`. `ConflictError` if it differs or does not exist."""
 
 
-class EvidenceWrites(Protocol):
-    """Writes evidence, and reads it as the write sees it."""
-
-    @property
-    def learned(self) -> Learned:
-        """The evidence as this write sees it."""
-
-    @property
-    def learned_seq(self) -> int:
-        """The newest record that changed evidence; this write's own once it has changed some and has ended."""
-
-    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
-        """Stores evidence: each new, or in place of the one given with it, which must be what is stored."""
+class VectorWrites(Protocol):
+    """Writes vectors that no passage has."""
 
     def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Stores the float16 vectors of texts without a passage, for later comparisons."""
@@ -101,7 +82,7 @@ class JournalWrites(Protocol):
         """
 
 
-class Write(MemoryWrites, RecordWrites, EvidenceWrites, JournalWrites, Protocol):
+class Write(MemoryWrites, RecordWrites, VectorWrites, JournalWrites, Protocol):
     """The changes of one call. They are stored together with the journal record that lists them, or not at all."""
 
 

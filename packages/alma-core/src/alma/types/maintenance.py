@@ -6,6 +6,9 @@ from alma.types.value import Value
 MAINTENANCE = "maintenance"
 """Kind of the small record that says when it last ran. It belongs to this store only and is never exported."""
 
+UPGRADE = "upgrade"
+"""Key of the small record of that kind that reports how the stored counts and rules of a former version were turned into outcomes' rules."""
+
 MOST_NAMED = 100
 """Limit on the memories named under one rule; all are counted."""
 

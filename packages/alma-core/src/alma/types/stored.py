@@ -9,7 +9,6 @@ from typing import Any
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
-from alma.types.evidence import Evidence
 from alma.types.partition import Partition
 
 QUARANTINE = "quarantine"
@@ -18,12 +17,11 @@ QUARANTINE = "quarantine"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a memory is stored, the id of the evidence that it belongs to, and its usage counts: `None` if it has none yet."""
+    """Where a memory is stored, and its usage counts: `None` if it has none yet."""
 
     memory: int
     partition: Partition
     is_archived: bool
-    evidence: str | None
     usage: Mapping[str, float] | None
 
 
@@ -41,17 +39,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Result of a purge: the erased content, counted by surface, and the remaining rows that name a purged memory or contain its text.
-
-    `unruled` has the live rules that went along though the caller did not name them, by id, each with the evidence that it rested on, as
-    that was. What is left may still support such a rule.
-    """
+    """Result of a purge: the erased content, counted by surface, and the remaining rows that name a purged memory or contain its text."""
 
     seq: int
     known: Sequence[str]
     counts: Mapping[str, int]
     left: Sequence[str]
-    unruled: Mapping[str, Evidence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 from alma.storage.file.projected import stored_values, vector_row, vectors_after
 from alma.storage.file.projecting import SEAL
 from alma.storage.file.vector_cache import VectorCache, drop_others
-from alma.storage.relational.evidence import strategies
 from alma.storage.relational.reembedding import NEXT, SERVING
 from alma.storage.relational.rows import text_hash
+from alma.storage.relational.strategies import compared_texts
 from alma.storage.sqlite.session import Connection
 from alma.types.embedding import Fingerprint
 
@@ -49,7 +49,7 @@ def _take(connection: Connection, folder: Path, keys: tuple[str, str]) -> None:
     number = int(stored_values(connection)[keys[1]])
     cached, _ = _cache(connection, folder, keys).read()
     named = {(row, digest) for row, digest in connection.execute(_EMBEDDED)}
-    named |= {(row, text_hash(text)) for row, text in strategies(connection, SEAL)}
+    named |= {(row, text_hash(text)) for row, text in compared_texts(connection, SEAL)}
     found = [vector_row(row, digest, cached[digest]) for row, digest in sorted(named) if digest in cached]
     connection.run_many("vector_put_compared", [{**row, "embedder": number} for row in found])
 

@@ -38,10 +38,10 @@ from alma.storage.file.projected import (
 )
 from alma.storage.file.projecting import SEAL, project_difference, project_new, project_whole
 from alma.storage.file.vector_cache import Extent
-from alma.storage.relational.evidence import strategies
 from alma.storage.relational.reembedding import SERVING
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.store_values import note_checksum
+from alma.storage.relational.strategies import compared_texts
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.creating import create_database
 from alma.storage.sqlite.database import Database, _Reading
@@ -348,7 +348,7 @@ class FileDatabase(Database):
         number = int(stored_values(connection)["embedder_number"])
         missing = {(row, text.decode()) for row, text in connection.execute(_MISSING, {"embedder": number})}
         made_by = {"embedder": number}
-        for row, text in set(strategies(connection, SEAL)):
+        for row, text in set(compared_texts(connection, SEAL)):
             known = connection.all("vector_known", {"project": row, "text_hash": text_hash(text), **made_by})
             if next(known, None) is None:
                 missing.add((row, text))

@@ -72,7 +72,7 @@ def texts_of(record: JournalRecord) -> Iterator[str]:
             after = change.after or {}
             if change.table == "passage" and after.get("text_hash") and "text" in after:
                 yield after["text"]
-            if change.before is None and change.table in ("memory", "evidence") and (text := compared_text(change.table, after)):
+            if change.before is None and (text := compared_text(change.table, after)):
                 yield text
 
 

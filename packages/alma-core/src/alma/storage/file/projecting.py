@@ -8,11 +8,11 @@ from alma.errors import AlmaError, CorruptStoreError
 from alma.journal import Change, JournalRecord, entity
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.checks.expected import Expected, replay
-from alma.storage.relational.evidence import strategies
 from alma.storage.relational.logical import TABLES, PartitionKey, View, read_rows
 from alma.storage.relational.purging import drop_partitions
 from alma.storage.relational.rows import PLACES, text_hash
 from alma.storage.relational.seal import OpenSeal
+from alma.storage.relational.strategies import compared_texts
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.rebuilding import MadeAnew, fill_full_text
 from alma.storage.sqlite.session import Connection
@@ -56,7 +56,7 @@ def project_difference(connection: Connection, name: str, records: Sequence[Jour
     connection.execute("DELETE FROM touched WHERE project = ?", (row,))
     connection.run_many("touched_insert", [{"project": row, "key": key, "seq": seq} for key, seq in wanted.touched - last])
     _number_removals(connection, row, wanted, after=before)
-    used = {text_hash(text) for project, text in strategies(connection, SEAL) if project == row}
+    used = {text_hash(text) for project, text in compared_texts(connection, SEAL) if project == row}
     kept = {digest for (digest,) in connection.all("hashes", {"project": row})} | used
     stored_vectors = connection.execute("SELECT row, text_hash FROM vector WHERE project = ?", (row,)).fetchall()
     connection.run_many("vector_delete", [{"of_row": number} for number, digest in stored_vectors if digest not in kept])
@@ -133,7 +133,7 @@ def _advance(connection: Connection, row: int, record: JournalRecord, changes: S
     touched = [{"project": row, "key": key, "seq": record.seq} for key in keys if key not in by_row]
     connection.run_many("touched_insert", touched)
     learned = next(connection.execute("SELECT learned_seq FROM project WHERE row = ?", (row,)))[0]
-    if any(map(journal.is_of_evidence, changes)):
+    if journal.changes_learning(record.operation, changes):
         learned = record.seq
     connection.run("project_advance", {"of_row": row, "head_seq": record.seq, "head_hash": record.hash, "learned_seq": learned})
 

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
-from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
 from alma.storage.relational.rows import TEXT, Row, compared_text, text_hash, vector_checksum
 from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import NotUniqueError
 from alma.storage.relational.text_index import Searched, TextIndex
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
@@ -32,7 +30,7 @@ def apply_changes(
     given = list(changes)
     if len({(change.table, change.key) for change in given}) != len(given):
         raise ValueError("a row is changed twice at once")
-    given = sorted([*(_with_evidence(view, change) for change in given), *_moved(view, given)], key=_order)
+    given = sorted([*given, *_moved(view, given)], key=_order)
     affected = _searchable(given)
     for entries in _entries(view, affected):
         text.remove(view.session, view.project, entries)
@@ -56,18 +54,6 @@ def _order(change: Change) -> int:
     if change.table == "memory":
         return 3 if change.after is None else 0
     return 1 if change.after is None else 2
-
-
-def _with_evidence(view: View, change: Change) -> Change:
-    """A change of what became of an outcome names its evidence, though that stays: so the journal says that other processes have to count anew."""
-    if change.table != "memory" or not change.before or not change.after or "outcome" not in change.after.get("body", {}):
-        return change
-    raw = TABLES["memory"].raw(view, change.key)
-    stored = raw["evidence"] if raw is not None and "evidence" not in change.after else None
-    if stored is None:
-        return change
-    evidence = revealed_id(view.seal, stored)
-    return Change("memory", change.key, {**change.before, "evidence": evidence}, {**change.after, "evidence": evidence})
 
 
 def _moved(view: View, changes: Sequence[Change]) -> list[Change]:
@@ -103,7 +89,7 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], embedded: di
     if change.before is None:
         if raw is not None:
             raise ConflictError(f"{change.table} {change.key!r} is there already")
-        _insert(view, change, vectors, embedded, seq)
+        table.insert(view, _columns(view, change, dict(change.after or {}), vectors, embedded, seq))
         strategy = compared_text(change.table, change.after or {})
         if strategy is not None and strategy in vectors:  # the one that was there may have been dropped
             embedded[strategy] = vectors[strategy]
@@ -122,14 +108,6 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], embedded: di
     columns = _columns(view, change, {**row, **change.after}, vectors, embedded, seq)
     table.update(view, raw, columns)
     _remove_from_indexes(view, change, raw, columns, seq)
-
-
-def _insert(view: View, change: Change, vectors: Mapping[str, bytes], embedded: dict[str, bytes | None], seq: int) -> None:
-    columns = _columns(view, change, dict(change.after or {}), vectors, embedded, seq)
-    try:
-        TABLES[change.table].insert(view, columns)
-    except NotUniqueError as error:  # evidence on the same strategy, made anew under another id
-        raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
 
 
 def _keeps_vector(change: Change) -> bool:

@@ -20,7 +20,7 @@ from alma.storage.relational.text_index import Searched, TextIndex
 from alma.types.passages import Passage
 from alma.types.stored import Moved, MovedProject
 
-COPIED = ("evidence", "journal", "memory", "partition", "passage", "project", "record", "removed", "touched", "usage", "vector")
+COPIED = ("journal", "memory", "partition", "passage", "project", "record", "removed", "touched", "usage", "vector")
 """The tables whose rows go along, by name; `store` goes last, in another way. Named here, since opening a store loads no SQLAlchemy."""
 
 ROWS_AT_ONCE = 2_000

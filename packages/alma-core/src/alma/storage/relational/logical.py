@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_ids import hidden_id, revealed_id
 from alma.storage.relational.hidden_names import (
     hidden_owner,
     hidden_record_key,
@@ -19,7 +18,7 @@ from alma.storage.relational.hidden_names import (
     revealed_record_key,
 )
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
-from alma.storage.relational.seal import Seal, hidden_text, opened_text, revealed_text, sealed_text
+from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
 from alma.types.partition import Partition
@@ -34,10 +33,6 @@ NO_USAGE: Mapping[str, float] = {
     **dict.fromkeys(("credited_successes", "credited_trials"), 0.0),
 }
 """The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them, for content hashes differ."""
-_EVIDENCE = (
-    *("successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
-    *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
-)
 PASSAGE_TEXTS = ("speaker", "text", "keywords")
 """The sealed columns of a passage."""
 
@@ -92,7 +87,7 @@ class View:
         return self.session.many(query, wanted)
 
     def ends(self) -> tuple[int, bytes, int]:
-        """The newest `seq` of the project, its hash, and the newest `seq` that changed evidence. `LookupError` if the project is gone."""
+        """The newest `seq` of the project, its hash, and the newest `seq` that may change what is learned. `LookupError` if the project is gone."""
         for seq, head, learned in self.session.all("project_ends", {"project": self.project}):
             return seq, head, learned
         raise LookupError(f"there is no project {self.project}")
@@ -186,7 +181,6 @@ class _Memories(LogicalTable):
             "owner": owner,
             "body": json.loads(view.seal.open(raw["body"], place="memory.body", row=(view.project, raw["id"]))),
             "content_hash": view.seal.reveal(raw["content_hash"], place=CONTENT).hex(),
-            "evidence": None if raw["evidence"] is None else revealed_id(view.seal, raw["evidence"]),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
@@ -196,7 +190,6 @@ class _Memories(LogicalTable):
             "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
             "body": view.seal.seal(dump_body(row["body"]), place="memory.body", row=(view.project, row["id"])),
             "content_hash": view.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
-            "evidence": None if row["evidence"] is None else hidden_id(view.seal, row["evidence"]),
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -333,56 +326,7 @@ class _Records(LogicalTable):
         return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}
 
 
-class _Evidence(LogicalTable):
-    name, every, insertion = "evidence", "evidence_rows", "evidence_insert"
-
-    def raw(self, view: View, key: str) -> Row | None:
-        return view.one("evidence_by_id", id=hidden_id(view.seal, key))
-
-    def key(self, view: View, raw: Row) -> str:
-        return revealed_id(view.seal, str(raw["id"]))
-
-    def decoded(self, view: View, raw: Row) -> Row:
-        key = self.key(view, raw)
-        place = (view.project, key)
-        task = None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task", row=place).decode()
-        return {
-            **{name: raw[name] for name in _EVIDENCE},
-            "id": key,
-            "agent": revealed_owner(view.seal, raw["agent"]),
-            "strategy": view.seal.open(raw["strategy"], place="evidence.strategy", row=place).decode(),
-            "strategy_hash": revealed_id(view.seal, raw["strategy_hash"].hex()),
-            "task_class": revealed_text(view.seal, raw["task_class"], place="evidence.task_class"),
-            "recent": json.loads(opened_text(view.seal, raw["recent"], place="evidence.recent", row=place)),
-            "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons", row=place)),
-            "task": task,
-        }
-
-    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
-        place = (view.project, row["id"])
-        task = None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task", row=place)
-        return {
-            **{name: row[name] for name in _EVIDENCE},
-            "id": hidden_id(view.seal, row["id"]),
-            "agent": hidden_owner(view.seal, row["agent"]),
-            "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy", row=place),
-            "strategy_hash": bytes.fromhex(hidden_id(view.seal, row["strategy_hash"])),
-            "task_class": hidden_text(view.seal, row["task_class"], place="evidence.task_class"),
-            "recent": sealed_text(view.seal, dump_body(row["recent"]).decode(), place="evidence.recent", row=place),
-            "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons", row=place),
-            "task": task,
-        }
-
-    def update(self, view: View, raw: Row, columns: Row) -> None:
-        view.session.run("evidence_update", {**columns, "of_row": raw["row"]})
-
-    def delete(self, view: View, raw: Row) -> None:
-        view.session.run("evidence_delete", {"of_row": raw["row"]})
-
-
-TABLES: Mapping[str, LogicalTable] = {
-    table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records(), _Evidence())
-}
+TABLES: Mapping[str, LogicalTable] = {table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records())}
 """Every table that the journal speaks of, those that others hang on first."""
 
 

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from alma.protocols import Place
-from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
 from alma.storage.relational.rows import TEXT, Row, memory_from, text_hash
@@ -61,13 +60,11 @@ class Lookups:
         with self._opened() as view:
             if view is None or not ids:
                 return {}
-            seal, rows = view.seal, list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
+            rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
         partitions = self._holding(partition for _, _, partition, *_ in rows)
         found = {
-            memory_id: Place(
-                row, partitions[partition], archived_at is not None, evidence and revealed_id(seal, evidence), _usage(counts)
-            )
-            for memory_id, row, partition, archived_at, evidence, *counts in rows
+            memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
+            for memory_id, row, partition, archived_at, *counts in rows
         }
         if self._found is not None:
             self._found |= found
@@ -133,16 +130,14 @@ class Lookups:
             if view is None:
                 return
             seal, held = view.seal, self._holding(())
-            for row, partition, memory_id, body, *rest, archived_at in view.session.all(
+            for row, partition, memory_id, body, *times, archived_at in view.session.all(
                 statement, {"project": view.project, **given}
             ):
                 if partition not in held:
                     held = self._holding((partition,))
                 if held[partition].kind == MemoryType.OUTCOME:
                     opened = seal.open(body, place="memory.body", row=(view.project, memory_id))
-                    yield RecordedOutcome(
-                        row, held[partition], memory_id, json.loads(opened), *rest, is_archived=archived_at is not None
-                    )
+                    yield RecordedOutcome(row, held[partition], memory_id, json.loads(opened), *times, archived_at is not None)
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""

@@ -29,7 +29,6 @@ from alma.protocols import (
     VectorChanges,
 )
 from alma.storage.relational import figures, readback
-from alma.storage.relational.evidence import EvidenceReader
 from alma.storage.relational.hidden_names import (
     forget_names,
     hidden_project,
@@ -73,7 +72,6 @@ class SQLProject(Lookups):
         self._seal = seal
         self._row: int | None = None
         self._known = Partitions({}, {}, 0)
-        self.learned = EvidenceReader(self._viewing)
         self._words = KnownWords()
 
     def learned_seq(self) -> int:
@@ -96,13 +94,6 @@ class SQLProject(Lookups):
         """The rows as they are stored; `None` while the project does not exist."""
         with self._database.reading() as session:
             row = self._row = self._find(session)
-            yield None if row is None else View(session, row, self._seal)
-
-    @contextmanager
-    def _viewing(self) -> Iterator[View | None]:
-        """A look at the rows, in the middle of a write at those of the write; `None` while the project does not exist."""
-        with self._database.within() as session:
-            row = self._find(session)  # not kept: the write that made it may be rolled back
             yield None if row is None else View(session, row, self._seal)
 
     @contextmanager

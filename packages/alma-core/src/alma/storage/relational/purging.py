@@ -1,31 +1,36 @@
-"""Purging: what belongs to a memory is erased from the rows and from every journal record that changed it, and with it what was learned from
-nothing else.
+"""Purging: what belongs to a memory is erased from the rows and from every journal record that changed it, with the words of it that records of
+rules and retired rows of former versions quote.
 
 A payload is erased whole, together with its salt; what it says of other rows is copied into the purge record (`journal.redaction`), from where
 history, undo and `verify` read it. When a purge record itself names what is purged later, it is erased in turn and what it keeps moves on.
 """
 
+import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from alma import journal
-from alma.journal import PURGE, Change, entity
+from alma.journal import PURGE, RETIRED_COLUMN, RETIRED_TABLE, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
-from alma.storage.relational.evidence import counted_strategies, tried, tried_in_part
 from alma.storage.relational.hidden_names import hidden_key, revealed_key
 from alma.storage.relational.logical import TABLES, View, passages_of
-from alma.storage.relational.readback import purges
-from alma.storage.relational.rows import TEXT, text_hash
+from alma.storage.relational.readback import Redactions, changes_of, purges, record_from
+from alma.storage.relational.rows import TEXT, Row, text_hash
+from alma.storage.relational.strategies import owned_strategies
 from alma.storage.relational.text_index import TextIndex
-from alma.storage.relational.unlearning import EVIDENCE, Log, unlearned
 from alma.text import matched_text
-from alma.types.evidence import text_key
+from alma.types.maintenance import MAINTENANCE, UPGRADE
 from alma.types.partition import user_in
+from alma.types.rules import RULE
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
+
+_CLASS_CHARS = 17
+"""Characters that ids of retired rows on the same task have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,77 +55,197 @@ class _Counts:
         self.counts[surface] = self.counts.get(surface, 0) + count
 
 
+@dataclass(slots=True)
+class _Log:
+    """The journal while something is purged: each record is read once. `kept` is what former purges left of the records that they erased."""
+
+    view: View
+    kept: Redactions
+    read: dict[int, list[Change]] = field(default_factory=dict)
+
+    def seqs(self, key: str) -> list[int]:
+        """Returns the records that changed what hangs on a key."""
+        given = {"project": self.view.project, "key": hidden_key(self.view.seal, key)}
+        return [seq for (seq,) in self.view.session.all("touched_seqs", given)]
+
+    def keys(self, start: str, *, end: str) -> list[str]:
+        """Returns the keys that begin with `start` and that records changed. `end` is the character after the last that may follow it."""
+        first = hidden_key(self.view.seal, start)
+        last = f"{first[:-1]}{end}" if start.endswith("/") else f"{first}{end}"
+        found = self.view.session.all("touched_under", {"project": self.view.project, "first": first, "last": last})
+        return [revealed_key(self.view.seal, stored) for (stored,) in list(found)]
+
+    def changes(self, seq: int) -> list[Change]:
+        """Returns the changes of a record, as far as it was not purged."""
+        if seq not in self.read:
+            given = {"project": self.view.project, "seq": seq}
+            (values,) = self.view.session.all("journal_at", given)
+            self.read[seq] = changes_of(record_from(values, self.view, ""), self.kept)
+        return self.read[seq]
+
+    def rows(self, key: str) -> Iterator[Row]:
+        """Yields the rows that hang on a key as they stand in the journal."""
+        for seq in self.seqs(key):
+            for change in self.changes(seq):
+                if entity(change.table, change.key) == key:
+                    yield from (dict(row) for row in (change.before, change.after) if row)
+
+
+@dataclass(slots=True)
+class _Words:
+    """The words of what is purged: passages, strategies by the owner of the outcome, errors, and the hashes of texts that may have a vector."""
+
+    passages: set[str] = field(default_factory=set)
+    strategies: set[str] = field(default_factory=set)
+    errors: set[str] = field(default_factory=set)
+    hashes: set[bytes] = field(default_factory=set)
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Notes the words of a logical row."""
+        if row.get("text_hash"):
+            self.hashes.add(bytes.fromhex(row["text_hash"]))
+        if row.get("text"):
+            self.passages.add(row["text"])
+        body = row.get("body", {})
+        self.errors |= {text for name in ("error_message", "user_feedback") if (text := body.get(name))}
+        if strategy := row.get("strategy") or body.get("strategy_used"):
+            self.strategies.add(strategy)
+            self.hashes.add(text_hash(matched_text(strategy)))
+
+    def all(self) -> set[str]:
+        """Returns all texts that say much by themselves."""
+        return {text for text in self.passages | self.strategies | self.errors if len(text) >= LONG_ENOUGH}
+
+
 def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> Purged | None:
     """Erases as part of record `seq`. `None` if nothing of these names was ever there. What is left is not looked for here: that takes long."""
     made = list(purges(view))
-    log = Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
-    touched = {name: log.seqs(name) for name in (*memory_ids, *_names(view, records))}
+    log = _Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
+    touched = {name: log.seqs(name) for name in (*memory_ids, *_names(log, records))}
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found = _Counts()
-    with_them = unlearned(log, {memory_id for memory_id in memory_ids if touched[memory_id]})
-    more = [*with_them.rules, *(entity(EVIDENCE, evidence_id) for evidence_id in with_them.evidence)]
-    touched |= {name: log.seqs(name) for name in more}
-    doomed = {*named, *more}
-    texts, hashes = _contents(view, doomed)
-    kept = _erase_payloads(log, made, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
-    _delete_rows(view, text, doomed, seq, found)
-    _drop_vectors(view, hashes, found)
+    found, words = _Counts(), _Words()
+    for name in named:
+        for row in (*_rows_of(view, name), *log.rows(name)):
+            words.note(row)
+    doomed = {*named, *_retired_with(log, named, words)}
+    rules = _quoting_rules(log, doomed, words)
+    erased = doomed | rules.keys()
+    touched |= {name: log.seqs(name) for name in erased}
+    kept = _erase_payloads(log, made, erased, {seq for seqs in touched.values() for seq in seqs}, found)
+    _delete_rows(view, text, doomed | {name for name, body in rules.items() if body is None}, seq, found)
+    restated = [_restated(view, name, body) for name, body in rules.items() if body is not None]
+    found.add("rules", len(rules))
+    remaining = owned_strategies(view) if words.strategies else set()
+    _drop_vectors(view, words, remaining, found)
     dropped = drop_partitions(view)
     found.add("names of users", len(dropped))
-    for name in doomed:
+    for name in erased:
         view.session.run("touched_delete", {"of_project": view.project, "of_key": hidden_key(view.seal, name)})
     found.add("history index", sum(map(len, touched.values())))
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found.counts["passages"])
-    changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq), _numbered(count, seq)]
+    entombed = sorted(doomed | {name for name, row in rules.items() if row is None})
+    changes = [*kept, _numbered(journal.tombstones(entombed, salt), seq), _numbered(count, seq), *restated]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
-    signs = [*known, *with_them.rules, *(text for text in texts if len(text) >= LONG_ENOUGH)]
-    return Purged(changes, Erased(seq, known, found.counts, with_them.left, with_them.unruled), signs, dropped)
+    gone = words.strategies - {strategy for _, strategy in remaining}
+    signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
+    return Purged(changes, Erased(seq, known, found.counts, ()), signs, dropped)
 
 
-def _names(view: View, records: Sequence[str]) -> Iterator[str]:
+def _rows_of(view: View, name: str) -> Iterator[Row]:
+    """Yields the rows of a memory as they are now."""
+    yield from passages_of(view, name).values()
+    if (raw := TABLES["memory"].raw(view, name)) is not None:
+        yield TABLES["memory"].decoded(view, raw)
+
+
+def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
+    """Returns the retired rows that the journal has of purged memories: counts of their tasks, and learned rules that rest on these or quote them.
+    They are in no table, so what they say of others is lost without harm."""
+    linked = {row[RETIRED_COLUMN] for name in named for row in log.rows(name) if row.get(RETIRED_COLUMN)}
+    starts = sorted({entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked})
+    counts = {key for start in starts for key in log.keys(start, end="~")}
+    rows = [row for key in counts for row in log.rows(key)]
+    for row in rows:
+        words.note(row)
+    rules = {rule for row in rows for column in ("heuristic", "anti_pattern") if (rule := row.get(column))}
+    return counts | {rule for rule in _retired_rules(log) if rule in rules or _quotes(log, rule, words.all())}
+
+
+def _retired_rules(log: _Log) -> Iterator[str]:
+    """Yields the ids of learned rules that were rows in former versions."""
+    for seq in log.seqs(entity("record", f"{MAINTENANCE}/{UPGRADE}")):
+        yield from (one.key for one in log.changes(seq) if one.table == "memory" and one.after is None)
+
+
+def _quotes(log: _Log, rule: str, texts: Collection[str]) -> bool:
+    written = "\n".join(json.dumps(row, ensure_ascii=False) for row in log.rows(rule))
+    return any(json.dumps(text, ensure_ascii=False)[1:-1] in written for text in texts)
+
+
+def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[str, Row | None]:
+    """Returns the records of rules that name a purged outcome or its words, by name, each with its row as it is to be; `None` if it goes."""
+    view, found = log.view, dict[str, Row | None]()
+    left: set[tuple[str, str]] | None = None
+    for name in log.keys(f"record/{RULE}/", end="0"):  # "0" comes after "/"
+        raw = TABLES["record"].raw(view, name.removeprefix("record/"))
+        rows = [TABLES["record"].decoded(view, raw)] if raw is not None else list(log.rows(name))
+        if name in doomed or not any(_is_quoted(row, doomed, words) for row in rows):
+            continue
+        if left is None:
+            left = {pair for pair in owned_strategies(view, without=doomed)}
+        found[name] = None if raw is None else _without(rows[0], doomed, left)
+    return found
+
+
+def _is_quoted(row: Row, doomed: Collection[str], words: _Words) -> bool:
+    body = row.get("body", {})
+    return body.get("way") in words.strategies or any(anchor in doomed for anchor in body.get("anchors", ()))
+
+
+def _without(row: Row, doomed: Collection[str], left: Collection[tuple[str, str]]) -> Row | None:
+    """Returns the row of a rule's record without purged anchors, and without its wording unless its owner still has an outcome in these words;
+    `None` if nothing is left to know it by."""
+    body = row["body"]
+    anchors = [anchor for anchor in body.get("anchors", ()) if anchor not in doomed]
+    kept = {name: value for name, value in body.items() if name != "way" or (body.get("owner"), value) in left}
+    if not anchors and "way" not in kept:
+        return None
+    return {**row, "version": row["version"] + 1, "body": {**kept, "anchors": anchors}}
+
+
+def _restated(view: View, name: str, row: Row) -> Change:
+    """Stores the row of a rule's record in place of the former one. The journal has no former one any more."""
+    key = name.removeprefix("record/")
+    table = TABLES["record"]
+    raw = table.raw(view, key)
+    assert raw is not None
+    table.update(view, raw, table.encoded(view, key, row))
+    return Change("record", key, None, row)
+
+
+def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
     """Returns the names of the records in the journal; one that ends in a slash stands for all that are numbered under it."""
     for record in records:
         name = entity("record", record)
         if not record.endswith("/"):
             yield name
             continue
-        start = hidden_key(view.seal, name)
-        under = {"project": view.project, "first": start, "last": f"{start[:-1]}0"}  # "0" comes after "/"
-        for (stored,) in list(view.session.all("touched_under", under)):
-            key = revealed_key(view.seal, stored)
-            if key.removeprefix(name).isdecimal():
-                yield key
-
-
-def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], dict[bytes, str]]:
-    """The texts of the memories as they are now, and for the hashes of those the key that each would have as a strategy."""
-    rows = [row for name in doomed for row in passages_of(view, name).values()]
-    return {row["text"] for row in rows}, {
-        bytes.fromhex(row["text_hash"]): text_key(row["text"]) for row in rows if row["text_hash"]
-    }
+        yield from (key for key in log.keys(name, end="0") if key.removeprefix(name).isdecimal())
 
 
 def _erase_payloads(
-    log: Log,
-    made: Sequence[tuple[int, Sequence[Change]]],
-    doomed: set[str],
-    seqs: set[int],
-    texts: set[str],
-    hashes: dict[bytes, str],
-    found: _Counts,
+    log: _Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: _Counts
 ) -> list[Change]:
-    """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages.
-
-    `made` are the purge records that are in force.
-    """
+    """Erases the records that changed what is doomed, and returns what has to be kept of them. `made` are the purge records that are in force."""
     view = log.view
     tombs: list[Change] = []
     for number, purge_changes in made:
         redacted = journal.redacted(purge_changes)
-        if any(entity(c.table, c.key) in doomed for changes in redacted.values() for c in changes):
+        own = [change for change in purge_changes if change.table != PURGE]
+        if any(entity(c.table, c.key) in doomed for changes in (*redacted.values(), own) for c in changes):
             seqs.update({number, *redacted})
             drop = {"of_project": view.project, "of_key": PURGE, "of_seq": number}
             view.session.run("touched_drop", drop)
@@ -128,9 +253,6 @@ def _erase_payloads(
     moved = []
     for number in sorted(seqs):
         changes = log.changes(number)
-        for change in changes:
-            if entity(change.table, change.key) in doomed:
-                _note(change, texts, hashes)
         rest = [c for c in changes if c.table != PURGE and entity(c.table, c.key) not in doomed]
         moved.append(journal.redaction(number, rest))
         view.session.run("journal_erase", {"of_project": view.project, "of_seq": number})
@@ -138,28 +260,9 @@ def _erase_payloads(
     return [*moved, *tombs]
 
 
-def _note(change: Change, texts: set[str], hashes: dict[bytes, str]) -> None:
-    for row in (change.before, change.after):
-        if change.table == "passage" and row and row.get("text"):
-            texts.add(row["text"])
-        if change.table == "passage" and row and row.get("text_hash"):
-            hashes.setdefault(bytes.fromhex(row["text_hash"]), text_key(row.get("text", "")))
-        strategy = (
-            (row.get("strategy") if change.table == EVIDENCE else row.get("body", {}).get("strategy_used")) if row else None
-        )
-        if strategy:
-            hashes[text_hash(matched_text(strategy))] = text_key(strategy)
-
-
 def _delete_rows(view: View, text: TextIndex, doomed: set[str], seq: int, found: _Counts) -> None:
     changes = [change for name in doomed for change in _deletions(view, name)]
-    for surface, table in (
-        ("memory rows", "memory"),
-        ("passages", "passage"),
-        ("usage", "usage"),
-        ("small records", "record"),
-        ("evidence", EVIDENCE),
-    ):
+    for surface, table in (("memory rows", "memory"), ("passages", "passage"), ("usage", "usage"), ("small records", "record")):
         found.add(surface, sum(change.table == table for change in changes))
     live = [change for change in changes if change.table == "memory" and (change.before or {})["archived_at"] is None]
     found.add("full text", len(live))
@@ -167,10 +270,9 @@ def _delete_rows(view: View, text: TextIndex, doomed: set[str], seq: int, found:
 
 
 def _deletions(view: View, name: str) -> list[Change]:
-    """The changes that delete a memory with all that hangs on it, a small record, or evidence."""
+    """The changes that delete a memory with all that hangs on it, or a small record."""
     places: list[tuple[str, str]] = [("passage", key) for key in passages_of(view, name)]
     places += [("usage", name), ("memory", name), ("record", name.removeprefix("record/"))]
-    places.append((EVIDENCE, name.removeprefix(f"{EVIDENCE}/")))
     return [
         Change(table, key, TABLES[table].decoded(view, raw), None)
         for table, key in places
@@ -178,14 +280,12 @@ def _deletions(view: View, name: str) -> list[Change]:
     ]
 
 
-def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> None:
-    """Deletes the vectors of the texts, where no other memory says the same and no strategy is compared by it."""
+def _drop_vectors(view: View, words: _Words, remaining: Collection[tuple[str, str]], found: _Counts) -> None:
+    """Deletes the vectors of the texts, where no other memory says the same and no outcome names a strategy that is compared by it."""
     stored = view.session.all("hashes", {"project": view.project})
     used = {view.seal.reveal(digest, place=TEXT) for (digest,) in stored}
-    used |= {text_hash(text) for project, text in counted_strategies(view.session, view.seal) if project == view.project}
-    used |= set(tried_in_part(view))
-    strategies = tried(view)
-    for digest in [digest for digest, key in hashes.items() if digest not in used and key not in strategies]:
+    used |= {text_hash(matched_text(strategy)) for _, strategy in remaining}
+    for digest in words.hashes - used:
         place = {"of_project": view.project, "of_text_hash": view.seal.hide(digest, place=TEXT)}
         found.add("vectors", view.session.run("vector_drop", place))
     found.add("vectors", 0)

@@ -9,11 +9,11 @@ from typing import Any
 from alma.errors import ConflictError, CorruptStoreError
 from alma.protocols import Unembedded
 from alma.storage.relational.applying import sealed_vector
-from alma.storage.relational.evidence import strategies
 from alma.storage.relational.rows import TEXT, text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import check_whole, note_checksum
+from alma.storage.relational.strategies import compared_texts
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -91,7 +91,7 @@ class NextVectors:
             return list(self._uncompared(session))
 
     def _uncompared(self, session: Session) -> Iterator[tuple[int, str]]:
-        for project, text in sorted(set(strategies(session, self.seal))):
+        for project, text in sorted(set(compared_texts(session, self.seal))):
             digest = self.seal.hide(text_hash(text), place=TEXT)
             given = {"project": project, "text_hash": digest, "embedder": self.number}
             if next(session.all("vector_known", given), None) is None:

@@ -1,12 +1,10 @@
 """Rows from one seal to another: which columns pass the seal, how, and what names the row that they are bound to."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from alma.errors import CorruptStoreError
-from alma.storage.relational.hidden_ids import hidden_id, revealed_id
 from alma.storage.relational.hidden_names import (
     hidden_actor,
     hidden_key,
@@ -27,14 +25,9 @@ from alma.storage.relational.rows import CONTENT, TEXT, Row, vector_checksum
 from alma.storage.relational.seal import (
     RowName,
     Seal,
-    hidden_text,
     opened_digest,
-    opened_text,
-    revealed_text,
     sealed_digest,
-    sealed_text,
 )
-from alma.storage.relational.store_values import RELEARN
 
 _Way = Callable[[Seal, Any], Any]
 _BoundWay = Callable[[Seal, Any, RowName], Any]
@@ -63,35 +56,19 @@ def _bytes(place: str) -> SealedColumn:
     )
 
 
-def _text(place: str) -> SealedColumn:
-    return SealedColumn(
-        lambda seal, text, row: opened_text(seal, text, place=place, row=row),
-        lambda seal, text, row: sealed_text(seal, text, place=place, row=row),
-    )
-
-
 def _hash(place: str) -> HiddenColumn:
     return HiddenColumn(lambda seal, data: seal.reveal(data, place=place), lambda seal, data: seal.hide(data, place=place))
 
 
-_ID = HiddenColumn(revealed_id, hidden_id)
 _OWNER = HiddenColumn(revealed_owner, hidden_owner)
 _OF_RECORD = HiddenColumn(revealed_record_key, hidden_record_key)
-_STRATEGY_HASH = HiddenColumn(
-    lambda seal, data: bytes.fromhex(revealed_id(seal, data.hex())), lambda seal, data: bytes.fromhex(hidden_id(seal, data.hex()))
-)
-_TASK_CLASS = HiddenColumn(
-    lambda seal, text: revealed_text(seal, text, place="evidence.task_class"),
-    lambda seal, text: hidden_text(seal, text, place="evidence.task_class"),
-)
 
 HIDDEN: Mapping[str, Mapping[str, HiddenColumn]] = {
     "project": {"name": HiddenColumn(revealed_project, hidden_project)},
     "partition": {"owner": _OWNER, "kind": HiddenColumn(revealed_kind, hidden_kind)},
-    "memory": {"agent": _OWNER, "content_hash": _hash(CONTENT), "evidence": _ID},
+    "memory": {"agent": _OWNER, "content_hash": _hash(CONTENT)},
     "passage": {"text_hash": _hash(TEXT)},
     "vector": {"text_hash": _hash(TEXT)},
-    "evidence": {"id": _ID, "agent": _OWNER, "strategy_hash": _STRATEGY_HASH, "task_class": _TASK_CLASS},
     "record": {"kind": _OF_RECORD, "key": _OF_RECORD},
     "journal": {
         "actor": HiddenColumn(revealed_actor, hidden_actor),
@@ -105,10 +82,6 @@ SEALED: Mapping[str, Mapping[str, SealedColumn]] = {
     "memory": {"body": _bytes("memory.body")},
     "passage": {name: _bytes(f"passage.{name}") for name in ("speaker", "text", "keywords")},
     "vector": {"vector": _bytes("vector.vector")},
-    "evidence": {
-        **{name: _bytes(f"evidence.{name}") for name in ("strategy", "reasons", "task")},
-        "recent": _text("evidence.recent"),
-    },
     "record": {"body": _bytes("record.body")},
     "journal": {
         **{name: _bytes(f"journal.{name}") for name in ("payload", "salt")},
@@ -123,13 +96,12 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
     "memory": ("project", "id"),
     "passage": ("project", "memory", "position"),
     "vector": ("project", "text_hash", "embedder"),
-    "evidence": ("project", "id"),
     "record": ("project", "kind", "key"),
     "journal": ("project", "seq"),
 }
 """The columns whose values name a row, by table, as they are stored."""
 
-_NAMED_AS_IT_IS: Mapping[str, tuple[str, ...]] = {"evidence": ("id",), "record": ("kind", "key")}
+_NAMED_AS_IT_IS: Mapping[str, tuple[str, ...]] = {"record": ("kind", "key")}
 """The columns that name a row as they are, not as they are stored."""
 
 
@@ -146,8 +118,6 @@ def resealed(table: str, row: Row, before: Seal, after: Seal) -> Row:
         if row[name] is not None:
             opened = column.opened(before, row[name], _name(table, row, before))
             made[name] = column.sealed(after, opened, _name(table, made, after))
-    if table == "store" and row["key"] == RELEARN:
-        made["value"] = json.dumps([hidden_project(after, revealed_project(before, name)) for name in json.loads(row["value"])])
     if table == "vector":
         if vector_checksum(row["text_hash"], row["vector"]) != row["checksum"]:
             raise CorruptStoreError(f"vector {row['row']} is damaged")

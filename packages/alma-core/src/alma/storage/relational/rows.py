@@ -52,7 +52,7 @@ def owner_of(memory: Memory) -> tuple[bool, str]:
     return False, owner_name(memory.agent, memory.user_id)
 
 
-def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
+def memory_row(memory: Memory) -> Row:
     """The logical row of a memory."""
     body = _body(memory)
     is_user, owner = owner_of(memory)
@@ -71,7 +71,6 @@ def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
         "updated_at": to_micros(memory.updated_at),
         "archived_at": None,
         "content_hash": content_hash(memory.kind, body),
-        "evidence": evidence,
     }
 
 
@@ -159,12 +158,9 @@ def vector_checksum(text_hash: bytes, vector: bytes) -> bytes:
 
 
 def compared_text(table: str, row: Mapping[str, Any]) -> str | None:
-    """The text by which the strategy of a logical row, whole, is compared with others: that of evidence, or of an outcome."""
-    if table == "evidence":
-        strategy = row["strategy"]
-    else:
-        is_outcome = table == "memory" and row["kind"] == MemoryType.OUTCOME and row["evidence"] is not None
-        strategy = row["body"].get("strategy_used") if is_outcome else None
+    """The text by which the strategy of a logical row, if it is an outcome, is compared with others."""
+    is_outcome = table == "memory" and row.get("kind") == MemoryType.OUTCOME
+    strategy = row["body"].get("strategy_used") if is_outcome else None
     return matched_text(strategy) if strategy else None
 
 

@@ -48,9 +48,6 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """A session for single looks, the same in a block inside another. A statement sees what was committed when it began."""
 
-    def within(self) -> AbstractContextManager[Session]:
-        """As `reading`; in the middle of a write of this thread, the session of that write."""
-
     def snapshot(self) -> AbstractContextManager[Session]:
         """A consistent view. Nested in another one of this thread, the view of that."""
 

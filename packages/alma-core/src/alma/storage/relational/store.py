@@ -1,6 +1,5 @@
 """A store over any SQL database: many projects, one embedder."""
 
-import json
 import uuid
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -9,12 +8,12 @@ from typing import Self
 from alma.errors import CorruptStoreError
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.copying import Copying, is_copy_of_another_state
-from alma.storage.relational.hidden_names import hidden_project, revealed_project
+from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.session import Database, Session
-from alma.storage.relational.store_values import RELEARN, check_whole, is_whole, note_checksum
+from alma.storage.relational.store_values import is_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verifying import examine
 from alma.types.embedding import Fingerprint
@@ -23,7 +22,7 @@ from alma.types.stored import Moved
 
 
 class RelationalStore:
-    """The truth: every memory, its passages and vectors, the evidence, and the journal. What all SQL stores do alike."""
+    """The truth: every memory, its passages and vectors, and the journal. What all SQL stores do alike."""
 
     def __init__(self, database: Database, text: TextIndex, *, seal: Seal | None = None) -> None:
         """Takes a database whose tables are there and filled by `begin`. `CorruptStoreError` if it does not say what it is."""
@@ -48,23 +47,6 @@ class RelationalStore:
         """The projects that hold anything, by name."""
         with self._sessions.reading() as session:
             return sorted(revealed_project(self.seal, name) for (name,) in session.all("project_names"))
-
-    def to_relearn(self) -> list[str]:
-        """The projects whose evidence a former version stored by class of tasks."""
-        with self._sessions.reading() as session:
-            stored = json.loads(dict(session.all("store_values")).get(RELEARN, "[]"))
-            return [revealed_project(self.seal, name) for name in stored]
-
-    def note_relearned(self, name: str) -> None:
-        """Notes that the evidence of a project is by task now."""
-        with self._sessions.transaction() as session:
-            check_whole(session)
-            left = [hidden_project(self.seal, one) for one in self.to_relearn() if one != name]
-            if left:
-                session.run("store_put", {"key": RELEARN, "value": json.dumps(left)})
-            else:
-                session.run("store_delete", {"of_key": RELEARN})
-            note_checksum(session)
 
     def verify(self) -> VerifyReport:
         """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""

@@ -7,8 +7,6 @@ from alma.errors import CorruptStoreError
 from alma.storage.relational.session import Session
 
 CHECKSUM = "checksum"
-RELEARN = "relearn"
-"""The key of the names of projects whose evidence has to be made anew from their outcomes, as JSON."""
 
 
 def checksum(session: Session) -> str:

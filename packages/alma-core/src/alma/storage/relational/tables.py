@@ -4,18 +4,11 @@
 them have passed the seal.
 """
 
-from typing import Any
-
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, UniqueConstraint
 from sqlmodel import AutoString, Field, SQLModel
 
 _NEVER_REUSED = {"sqlite_autoincrement": True}
 """Row numbers are given out once: caches, also those of other processes, know rows by number."""
-
-
-def _where(condition: str) -> dict[str, Any]:
-    """An index of some rows only."""
-    return {f"{dialect}_where": text(condition) for dialect in ("sqlite", "postgresql")}
 
 
 class StoreTable(SQLModel, table=True):
@@ -35,7 +28,7 @@ class MigrationTable(SQLModel, table=True):
 
 
 class ProjectTable(SQLModel, table=True):
-    """A project, the head of its journal, and the newest record that changed evidence."""
+    """A project, the head of its journal, and the newest record that may change what is learned."""
 
     __tablename__ = "project"
     row: int = Field(primary_key=True)
@@ -60,15 +53,13 @@ class PartitionTable(SQLModel, table=True):
 class MemoryTable(SQLModel, table=True):
     """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds.
 
-    The index of evidence answers by itself how all that an agent tried went; that of partitions finds the newest outcomes of an agent among those of
-    thousands.
+    By the index of partitions the outcomes that a reader may read are found without reading those of others.
     """
 
     __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
-        Index("memory_evidence", "project", "evidence", "partition", "successes", **_where("evidence IS NOT NULL")),
-        Index("memory_partition", "partition", **_where("evidence IS NOT NULL")),
+        Index("memory_partition", "partition"),
         _NEVER_REUSED,
     )
     row: int = Field(primary_key=True)
@@ -85,7 +76,6 @@ class MemoryTable(SQLModel, table=True):
     updated_at: int
     archived_at: int | None
     content_hash: bytes = Field(sa_type=LargeBinary)
-    evidence: str | None
     seq: int
 
 
@@ -139,42 +129,6 @@ class UsageTable(SQLModel, table=True):
     thumbs_down: int
     credited_successes: float
     credited_trials: float
-
-
-class EvidenceTable(SQLModel, table=True):
-    """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`.
-
-    `task` stands for the class; it is given on the first row of each. A row without a `strategy_hash` is the class as a whole, made with its second
-    outcome; its counts are of all of them. `recent` and `reasons` are JSON.
-    """
-
-    __tablename__ = "evidence"
-    __table_args__ = (
-        UniqueConstraint("project", "agent", "task_class", "strategy_hash"),
-        UniqueConstraint("project", "id"),
-        Index("evidence_class", "project", "agent", "row", **_where("task IS NOT NULL")),
-        _NEVER_REUSED,
-    )
-    row: int = Field(primary_key=True)
-    project: int
-    id: str
-    agent: str
-    task_class: str
-    strategy_hash: bytes = Field(sa_type=LargeBinary)
-    strategy: bytes = Field(sa_type=LargeBinary)
-    successes: float
-    trials: float
-    operative_successes: float
-    operative_trials: float
-    unverified: int
-    observed_at: int
-    recent: str
-    reasons: bytes = Field(sa_type=LargeBinary)
-    heuristic: str | None
-    heuristic_status: str | None
-    anti_pattern: str | None
-    anti_pattern_status: str | None
-    task: bytes | None = Field(sa_type=LargeBinary)
 
 
 class RecordTable(SQLModel, table=True):

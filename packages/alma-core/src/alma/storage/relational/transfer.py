@@ -21,7 +21,6 @@ from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
 from alma.types.exported import (
     ExportedCounts,
-    ExportedEvidence,
     ExportedMemory,
     ExportedPassage,
     ExportedPurge,
@@ -33,6 +32,7 @@ from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE
 from alma.types.package_records import is_of_package
 from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.rules import RULE
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -76,8 +76,7 @@ class Snapshot:
         counts = ExportedCounts(**(row or {}))
         if self._is_whole:
             return counts
-        own = {"records": sum(1 for _ in self.records()), "evidence": sum(1 for _ in self.evidence())}
-        return counts.model_copy(update=own)
+        return counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
     def _left_out(self) -> list[str]:
         return [hidden_record_key(self.view.seal, kind) for kind in (LEASE, MAINTENANCE)]
@@ -102,6 +101,8 @@ class Snapshot:
         return kind == EPISODE and self._belongs(row["body"])
 
     def _is_own(self, kind: str, row: Row) -> bool:
+        if kind == RULE:
+            return self._is_wanted(row["body"]["owner"])
         return is_of_package(kind) and self._belongs(row["body"])
 
     def _belongs(self, body: Row) -> bool:
@@ -136,13 +137,6 @@ class Snapshot:
         raw = TABLES["usage"].raw(self.view, memory_id)
         return None if raw is None else ExportedUsage(**TABLES["usage"].decoded(self.view, raw))
 
-    def evidence(self) -> Iterator[ExportedEvidence]:
-        """The counts behind rules."""
-        for stored in TABLES["evidence"].rows(self.view):
-            row = whole(stored)
-            if self._is_wanted(row["agent"]):
-                yield ExportedEvidence(**_with_times(row, ("observed_at",)))
-
     def purged(self) -> Iterator[ExportedPurge]:
         """The purges, here or where an import came from. Not stated of one agent or one user."""
         for _, changes in purges(self.view) if self._is_whole else ():
@@ -176,7 +170,7 @@ def _episode_of(kind: str, key: str) -> str | None:
     return key if kind in (EPISODE, END) else None
 
 
-def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> list[Change]:
+def changes_for(line: ExportedMemory | ExportedRecord) -> list[Change]:
     """Returns the changes that store a line: the opposite of reading it from a snapshot."""
     match line:
         case ExportedMemory():
@@ -184,14 +178,11 @@ def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> lis
         case ExportedRecord():
             row = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
             return [Change("record", f"{line.kind}/{line.key}", None, row)]
-        case ExportedEvidence():
-            row = {**line.model_dump(mode="json", exclude={"type"}), "observed_at": to_micros(line.observed_at)}
-            return [Change("evidence", line.id, None, row)]
 
 
 def _memory_changes(line: ExportedMemory) -> list[Change]:
     is_user = line.kind == MemoryType.USER_PREFERENCE
-    plain = line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials", "evidence"})
+    plain = line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials"})
     row = {
         **plain,
         **{name: _micros(getattr(line, name)) for name in _TIMES},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from alma.storage.relational.checks.expected import Expected, Report, replay
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.lists import check_head, check_lists
-from alma.storage.relational.checks.rows import check_evidence, check_rows
+from alma.storage.relational.checks.rows import check_rows
 from alma.storage.relational.checks.vectors import check_vectors
 from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import View
@@ -58,7 +58,6 @@ class _Project:
         self._step(Area.JOURNAL, lambda report: check_head(self.view, wanted, report))
         self._note(wanted)
         self._step(Area.TABLES, lambda report: self._count(check_rows(self.view, wanted, report)))
-        self._step(Area.JOURNAL, lambda report: check_evidence(self.view, wanted, report))
         self._step(Area.TABLES, lambda report: check_lists(self.view, wanted, report))
         if self.dimensions:
             self._step(Area.VECTORS, lambda report: self._compare_vectors(wanted, report))

@@ -4,7 +4,7 @@ import json
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any
@@ -15,8 +15,6 @@ from alma.journal import Change, entity
 from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
-from alma.storage.relational.evidence import EvidenceReader, put, recount
-from alma.storage.relational.hidden_ids import hidden_id
 from alma.storage.relational.hidden_names import (
     hidden_actor,
     hidden_key,
@@ -44,7 +42,6 @@ from alma.storage.relational.rows import (
 from alma.storage.relational.seal import Seal, sealed_digest
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
-from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
@@ -92,17 +89,6 @@ class Write:
     """Rows of `touched`: the records that rows of memories named before this one."""
 
     @property
-    def learned(self) -> EvidenceReader:
-        """The evidence as this write sees it."""
-        seen = nullcontext(self._view())
-
-        def opened() -> AbstractContextManager[View]:
-            self._complete()  # the only outcome of a task is read with its passage
-            return seen
-
-        return EvidenceReader(opened)
-
-    @property
     def stored(self) -> Lookups:
         """Looks things up by key, as this write sees them."""
         seen = nullcontext(self._view())
@@ -113,11 +99,9 @@ class Write:
             embedded=self.vectors,
         )
 
-    def add(
-        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
-    ) -> None:
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Stores a memory with its passages; those whose text is in `vectors` get its float16 vector. `ConflictError` if the id is taken."""
-        row = memory_row(memory, evidence=evidence)
+        row = memory_row(memory)
         partition = self._partition((row["is_user"], row["owner"], row["kind"]))
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
@@ -220,10 +204,6 @@ class Write:
         self.changes.append(Change(change.table, f"{change.key}/{self.seq}", change.before, change.after))
         return True
 
-    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
-        """Stores evidence, each new or in place of what is given with it, which has to be what is stored."""
-        self.changes += put(self._view(), list(changes))
-
     def entries(self, *, after: int) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first, up to the one before this write."""
         return readback.entries(self._view(), after=after, keys=None)
@@ -231,15 +211,6 @@ class Write:
     def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Keeps the float16 vectors of texts that no passage has, for what is compared with them later. A cache: it is in no journal."""
         self.vectors |= {text_hash(text): vector for text, vector in vectors.items()}
-
-    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
-        after = {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}
-        made = recount(
-            self._view(), after, {rule: self.named.pop(rule)[1] for rule in counts if rule in self.named}, seq=self.seq
-        )
-        self.changes += made.changes
-        self.superseded += made.superseded
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
@@ -270,7 +241,6 @@ class Write:
         passages: Sequence[Passage],
         vectors: Mapping[str, bytes],
         *,
-        evidence: str | None = None,
         archived_at: int | EllipsisType | None = ...,
     ) -> None:
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
@@ -278,7 +248,7 @@ class Write:
         view, row = self._to_change(memory.id)
         view.keep_passages(memory.id)
         kept = row["archived_at"] if archived_at is ... else archived_at
-        wanted = {**memory_row(memory, evidence=evidence), "archived_at": kept}
+        wanted = {**memory_row(memory), "archived_at": kept}
         is_live = wanted["archived_at"] is None
         changes = self._difference(memory.id, row, wanted, keep_time=True)
         stored = passages_of(view, memory.id)
@@ -313,7 +283,7 @@ class Write:
             return None
         head = self._journalled()
         self._touch()
-        if any(map(journal.is_of_evidence, self.changes)):
+        if journal.changes_learning(self.operation, self.changes):
             self.learned_seq = self.seq
         advanced = {
             "of_row": self.row,
@@ -403,7 +373,6 @@ class Write:
             "agent": hidden_owner(self.seal, row["agent"]),
             "body": self._sealed(dump_body(row["body"]), "memory.body", row["id"]),
             "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
-            "evidence": None if row["evidence"] is None else hidden_id(self.seal, row["evidence"]),
             "seq": self.seq,
         }
         try:

@@ -3,9 +3,9 @@
 import sqlite3
 from pathlib import Path
 
-from alma.storage.relational.evidence import compared
 from alma.storage.relational.rows import TEXT
 from alma.storage.relational.seal import Seal
+from alma.storage.relational.strategies import compared_hashes
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.database import Database
 
@@ -30,7 +30,7 @@ def compact(database: Database, *, seal: Seal) -> bool:
         connection.execute("CREATE TEMP TABLE compared (project INTEGER, text_hash BLOB, PRIMARY KEY (project, text_hash))")
         connection.executemany(
             "INSERT OR IGNORE INTO compared VALUES (?, ?)",
-            ((project, seal.hide(digest, place=TEXT)) for project, digest in compared(connection, seal)),
+            ((project, seal.hide(digest, place=TEXT)) for project, digest in compared_hashes(connection, seal)),
         )
         connection.execute(_VECTORS_UNUSED)
         connection.execute("DROP TABLE compared")

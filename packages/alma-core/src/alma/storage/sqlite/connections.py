@@ -61,7 +61,6 @@ class Connections:
         self.is_closed = False
         self.writer: int | None = None
         """The thread that is writing."""
-        self.writing_by: Connection | None = None
         self._free: list[Connection] = []
         self.in_use: dict[Connection, tuple[int, int | None]] = {}
         """With the thread that uses it, and for which work."""
@@ -135,7 +134,7 @@ class Connections:
         else:
             for connection in connections:
                 connection.close()
-        self._free, self.in_use, self.writer, self.writing_by = [], {}, None, None
+        self._free, self.in_use, self.writer = [], {}, None
         self.writing, self._guard = threading.RLock(), threading.RLock()
 
 

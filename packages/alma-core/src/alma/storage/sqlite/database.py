@@ -133,7 +133,7 @@ class Database:
                 # As `_apart`, without a frame of its own: every call that writes passes here.
                 mine, connection = self._mine, self._take(self._turn())
                 before, mine.use = getattr(mine, "use", None), None
-                pool.writer, pool.writing_by = threading.get_ident(), connection
+                pool.writer = threading.get_ident()
                 try:
                     pool.check_in_place()
                     connection.execute("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ class Database:
                         connection.execute("ROLLBACK")
                     raise
                 finally:
-                    pool.writer = pool.writing_by = None
+                    pool.writer = None
                     mine.use = before
                     pool.give_back(connection)
         finally:
@@ -168,19 +168,6 @@ class Database:
     def reading(self) -> "_Reading":
         """A connection, with driver errors translated: the same in a block inside another."""
         return _Reading(self, is_snapshot=False)
-
-    @contextmanager
-    def within(self) -> Iterator[Connection]:
-        """As `reading`; in the middle of a write of this thread, that write's connection, whose pages are still at hand.
-
-        Any other connection has to read all pages anew, the roots of the trees first, whenever something was written.
-        """
-        pool = self._pool
-        if pool.writer == threading.get_ident() and pool.writing_by is not None:
-            yield pool.writing_by
-            return
-        with self.reading() as connection:
-            yield connection
 
     def snapshot(self) -> "_Reading":
         """A read transaction: a consistent view. Nested in another one of this thread, the view of that."""

@@ -1,134 +1,26 @@
-"""Numbered migrations, run in order, recorded by name. What has been released is never edited; a change of the tables is a new function."""
+"""Tables of a database file: the layout of a new one, and numbered migrations that came after it, run in order and recorded by name.
 
-import hashlib
-import json
-import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+What has been released is never edited; a change of the tables is a new function. Files of former versions are brought to the layout by
+`alma.storage.sqlite.upgrading`.
+"""
 
-from alma.errors import ConfigurationError, StorageError
-from alma.storage.relational.store_values import RELEARN, note_checksum
-from alma.storage.sqlite import fulltext
+from collections.abc import Callable, Mapping, Sequence
+
+from alma.errors import ConfigurationError
 from alma.storage.sqlite.session import Connection
-from alma.text import spaced
-from alma.types.passages import Passage
 
-# Texts in a file that may be encrypted cannot be read here: migrations run before the key is known. All encrypted files have had those up to
-# m006, and no full text. A later migration that needs texts notes it in `store`, as m005 does, for the store to do when it is open.
 Migration = Callable[[Connection], None]
 
+LAYOUT = "m008_outcomes_alone"
+"""Name of the migration that leads to this layout. New files have no other before it."""
 
-def m001_first_layout(connection: Connection) -> None:
-    """The tables of ALMA 0.1."""
-    for statement in _FIRST_LAYOUT.split(";\n"):
-        connection.execute(statement)
+MIGRATIONS: Sequence[Migration] = ()
 
+BEFORE_UPGRADE = ".before-upgrade"
+"""Ending of the copy of a file that is made before it is brought to the layout. `compact` deletes it."""
 
-def m002_row_numbers_given_out_once(connection: Connection) -> None:
-    """Row numbers of memories, passages and evidence are never reused, also after the newest rows were deleted.
-
-    Caches of other processes know rows by these numbers. SQLite adds AUTOINCREMENT to no table that exists, so the tables are copied.
-    """
-    for name in ("memory", "passage", "evidence"):
-        made = "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type = ? AND sql IS NOT NULL"
-        (table,) = connection.execute(made, (name, "table")).fetchone()
-        indexes = connection.execute(made, (name, "index")).fetchall()
-        numbered = table.replace("row INTEGER PRIMARY KEY,", "row INTEGER PRIMARY KEY AUTOINCREMENT,")
-        connection.execute(numbered.replace(f"CREATE TABLE {name} ", "CREATE TABLE copied "))
-        connection.execute(f"INSERT INTO copied SELECT * FROM {name}")  # noqa: S608 - one of our own names
-        connection.execute(f"DROP TABLE {name}")
-        connection.execute(f"ALTER TABLE copied RENAME TO {name}")
-        for (index,) in indexes:
-            connection.execute(index)
-        _continue_after_deleted(connection, name)
-    connection.execute("DELETE FROM store WHERE key LIKE 'newest_%_let_go'")
-
-
-def _continue_after_deleted(connection: Connection, table: str) -> None:
-    """Lets the numbers go on after the greatest one that the first layout, which noted it in `store`, had seen deleted."""
-    noted = connection.execute("SELECT value FROM store WHERE key = ?", (f"newest_{table}_let_go",)).fetchone()
-    newest = connection.execute(f"SELECT max(row) FROM {table}").fetchone()[0] or 0  # noqa: S608 - one of our own names
-    connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
-    connection.execute(
-        "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, max(newest, int(noted[0]) if noted else 0))
-    )
-
-
-def m003_outcomes_by_agent(connection: Connection) -> None:
-    """The newest outcomes of an agent are found without reading those of all others."""
-    connection.execute("CREATE INDEX memory_partition ON memory (partition) WHERE evidence IS NOT NULL")
-
-
-def m004_checksums(connection: Connection) -> None:
-    """The `store` table gets a checksum, and that of a vector is one of its text's hash as well. A checksum that is wrong stays wrong."""
-
-    def renewed(text_hash: bytes, vector: bytes, checksum: bytes) -> bytes:
-        is_right = hashlib.blake2b(vector, digest_size=8).digest() == checksum
-        return hashlib.blake2b(text_hash + vector, digest_size=8).digest() if is_right else checksum
-
-    connection.create_function("renewed", 3, renewed)
-    connection.execute("UPDATE vector SET checksum = renewed(text_hash, vector, checksum)")
-    connection.create_function("renewed", 3, None)
-    note_checksum(connection)
-
-
-def m005_evidence_by_task(connection: Connection) -> None:
-    """Notes the projects whose evidence is by class of tasks. It is made anew from their outcomes when they are opened, as a journal record."""
-    found = connection.execute(
-        "SELECT name FROM project WHERE row IN (SELECT project FROM evidence UNION SELECT project FROM memory WHERE evidence IS NOT NULL)"
-    )
-    names = [name for (name,) in found.fetchall()]
-    if names:
-        connection.execute("INSERT INTO store (key, value) VALUES (?, ?)", (RELEARN, json.dumps(names)))
-    note_checksum(connection)
-
-
-def m006_no_memory_waits_for_the_full_text(connection: Connection) -> None:
-    """Memories that former versions put into the full text later are in it at once."""
-    for project, unindexed in connection.execute("SELECT row, unindexed FROM project").fetchall():
-        with suppress(ValueError):  # damaged: `verify` says which memories are missing
-            fulltext.insert_all(
-                connection, project, [(row, _passages(connection, row)) for row in map(int, json.loads(unindexed))]
-            )
-    connection.execute("ALTER TABLE project DROP COLUMN unindexed")
-
-
-def m007_words_that_no_space_parts(connection: Connection) -> None:
-    """The full text of projects with Chinese, Japanese or Korean is made anew, by pairs of characters. That of encrypted files is in no file."""
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for (project,) in connection.execute("SELECT row FROM project").fetchall():
-        if f"text_{project}" in names:
-            with suppress(ValueError):  # damaged: `verify` says which memories are missing
-                _fill_if_unspaced(connection, project)
-
-
-def _fill_if_unspaced(connection: Connection, project: int) -> None:
-    with closing(connection.execute("SELECT text, keywords FROM passage WHERE project = ?", (project,))) as texts:
-        is_unspaced = any(spaced(kept) != kept for row in texts for kept in (text.decode() for text in row))
-    if is_unspaced:
-        live = connection.execute("SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row", (project,))
-        rows = [row for (row,) in live]
-        fulltext.create_anew(connection, project)
-        fulltext.insert_all(connection, project, ((row, _passages(connection, row)) for row in rows))
-
-
-def _passages(connection: Connection, memory: int) -> list[Passage]:
-    found = connection.execute("SELECT is_own, text, keywords FROM passage WHERE memory = ? ORDER BY position", (memory,))
-    return [
-        Passage.model_construct(is_own=bool(is_own), text=text.decode(), keywords=keywords.decode())
-        for is_own, text, keywords in found
-    ]
-
-
-MIGRATIONS: Sequence[Migration] = (
-    m001_first_layout,
-    m002_row_numbers_given_out_once,
-    m003_outcomes_by_agent,
-    m004_checksums,
-    m005_evidence_by_task,
-    m006_no_memory_waits_for_the_full_text,
-    m007_words_that_no_space_parts,
-)
+_FORMER_NUMBERS = tuple(f"m00{number}_" for number in range(1, 8))
+_INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
 
 def applied_migrations(connection: Connection) -> set[str]:
@@ -138,54 +30,41 @@ def applied_migrations(connection: Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM migration")}
 
 
-def missing_migrations(connection: Connection) -> list[Migration]:
-    """Those still to run. `ConfigurationError` for a database that a newer ALMA made."""
-    applied = applied_migrations(connection)
-    unknown = applied - {migration.__name__ for migration in MIGRATIONS}
+def is_former(applied: set[str]) -> bool:
+    """Returns True for a file that a former version made and that has not been brought to the layout. `ConfigurationError` if a newer ALMA
+    made it."""
+    known = {LAYOUT, *(migration.__name__ for migration in MIGRATIONS)}
+    unknown = sorted(name for name in applied - known if not is_former_name(name))
     if unknown:
-        raise ConfigurationError(f"the database was made by a newer ALMA (it knows {sorted(unknown)[0]}); upgrade alma-core")
+        raise ConfigurationError(f"the database was made by a newer ALMA (it knows {unknown[0]}); upgrade alma-core")
+    return LAYOUT not in applied
+
+
+def is_former_name(name: str) -> bool:
+    """Returns True for the name of a migration of former versions: files that were brought to the layout list these, too."""
+    return name.startswith(_FORMER_NUMBERS)
+
+
+def missing_migrations(applied: set[str]) -> list[Migration]:
+    """Those still to run on a file of the layout."""
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 
 def migrate(connection: Connection, *, at: int) -> None:
-    """Runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970.
-
-    `StorageError` for a database whose tables are not those that its migrations make: only drafts of the first layout had others.
-    """
-    missing = missing_migrations(connection)
-    if applied := applied_migrations(connection):
-        _check_layout(connection, applied)
-    for migration in missing:
+    """Makes the tables where there are none, and runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
+    applied = applied_migrations(connection)
+    if not applied:
+        for statement in _LAYOUT.split(";\n"):
+            connection.execute(statement)
+        note_migration(connection, LAYOUT, at=at)
+    for migration in missing_migrations(applied):
         migration(connection)
-        connection.execute("INSERT INTO migration (name, applied_at) VALUES (?, ?)", (migration.__name__, at))
+        note_migration(connection, migration.__name__, at=at)
 
 
-_COLUMNS = """
-    SELECT made.name, info.name FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS info
-    WHERE made.type = 'table' AND made.sql NOT LIKE 'CREATE VIRTUAL%' AND made.name NOT LIKE 'text\\_%' ESCAPE '\\'"""
-_INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-
-
-def _check_layout(connection: Connection, applied: Collection[str]) -> None:
-    """Compares tables with those that the applied migrations make, and makes indexes anew that drafts of the first layout had otherwise."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
-        _run(model, [migration for migration in MIGRATIONS if migration.__name__ in applied])
-        missing = set(model.execute(_COLUMNS)) - set(connection.execute(_COLUMNS))
-        indexes = dict(model.execute(_INDEXES).fetchall())
-        _run(model, [migration for migration in MIGRATIONS if migration.__name__ not in applied])
-        later: dict[str, str | None] = {name: None for name, _ in model.execute(_INDEXES)}
-    if missing:
-        table, column = min(missing)
-        raise StorageError(
-            f"the database was made by a draft of ALMA 0.1 with other tables (it has no {table}.{column}), which this ALMA cannot read; "
-            "nothing was changed. Open it with the ALMA that made it, and add what that lists to a new store"
-        )
-    restore_indexes(connection, later | indexes)
-
-
-def _run(connection: Connection, chosen: Sequence[Migration]) -> None:
-    for migration in chosen:
-        migration(connection)
+def note_migration(connection: Connection, name: str, *, at: int) -> None:
+    """Notes that a migration was run."""
+    connection.execute("INSERT INTO migration (name, applied_at) VALUES (?, ?)", (name, at))
 
 
 def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) -> None:
@@ -198,31 +77,16 @@ def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) 
                 connection.execute(statement)
 
 
-_FIRST_LAYOUT = """\
+_LAYOUT = """\
 CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
 CREATE TABLE project (
     row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
-    learned_seq INTEGER NOT NULL, unindexed TEXT NOT NULL
-) STRICT;
+    learned_seq INTEGER NOT NULL) STRICT;
 CREATE TABLE partition (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
     UNIQUE (project, is_user, owner, kind)
 ) STRICT;
-CREATE TABLE memory (
-    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
-    body BLOB NOT NULL, confidence REAL NOT NULL, successes REAL, trials REAL, seen_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, evidence TEXT, seq INTEGER NOT NULL,
-    UNIQUE (project, id)
-) STRICT;
-CREATE INDEX memory_evidence ON memory (project, evidence, partition, successes) WHERE evidence IS NOT NULL;
-CREATE TABLE passage (
-    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
-    time INTEGER, is_own INTEGER NOT NULL, text BLOB NOT NULL, keywords BLOB NOT NULL, text_hash BLOB, is_live INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    UNIQUE (memory, position)
-) STRICT;
-CREATE INDEX passage_seq ON passage (project, seq);
 CREATE TABLE vector (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, text_hash BLOB NOT NULL, embedder INTEGER NOT NULL, vector BLOB NOT NULL,
     checksum BLOB NOT NULL,
@@ -232,14 +96,6 @@ CREATE TABLE usage (
     memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL,
     credited_successes REAL NOT NULL, credited_trials REAL NOT NULL
 ) STRICT;
-CREATE TABLE evidence (
-    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, task_class TEXT NOT NULL,
-    strategy_hash BLOB NOT NULL, strategy BLOB NOT NULL, successes REAL NOT NULL, trials REAL NOT NULL, operative_successes REAL NOT NULL,
-    operative_trials REAL NOT NULL, unverified INTEGER NOT NULL, observed_at INTEGER NOT NULL, recent TEXT NOT NULL, reasons BLOB NOT NULL,
-    heuristic TEXT, heuristic_status TEXT, anti_pattern TEXT, anti_pattern_status TEXT, task BLOB,
-    UNIQUE (project, agent, task_class, strategy_hash), UNIQUE (project, id)
-) STRICT;
-CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE task IS NOT NULL;
 CREATE TABLE record (
     project INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL,
     updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)
@@ -253,4 +109,18 @@ CREATE TABLE touched (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE removed (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (project, seq, passage)
-) STRICT, WITHOUT ROWID"""
+) STRICT, WITHOUT ROWID;
+CREATE TABLE "memory" (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
+    body BLOB NOT NULL, confidence REAL NOT NULL, successes REAL, trials REAL, seen_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, seq INTEGER NOT NULL,
+    UNIQUE (project, id)
+) STRICT;
+CREATE TABLE "passage" (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
+    time INTEGER, is_own INTEGER NOT NULL, text BLOB NOT NULL, keywords BLOB NOT NULL, text_hash BLOB, is_live INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    UNIQUE (memory, position)
+) STRICT;
+CREATE INDEX passage_seq ON passage (project, seq);
+CREATE INDEX memory_partition ON memory (partition)"""

@@ -1,7 +1,7 @@
 """Rebuilds what follows from the journals: a project in which anything is damaged is made anew from its journal, if that is whole.
 
 One transaction, with new row numbers throughout, and a journal record of its own. The record changes nothing. It names every passage and all
-evidence, so that indexes and caches, those of other processes too, take in the new rows and let go of the old ones, as after any other write.
+small records, so that indexes and caches, those of other processes too, take in the new rows and let go of the old ones, as after any other write.
 """
 
 import sqlite3
@@ -44,11 +44,11 @@ _ROWS_OF = (
     "DELETE FROM usage WHERE memory IN (SELECT row FROM memory WHERE project = :project)",
     *(
         f"DELETE FROM {table} WHERE project = :project"  # noqa: S608 - our own names
-        for table in ("memory", "evidence", "record", "partition", "touched", "removed")
+        for table in ("memory", "record", "partition", "touched", "removed")
     ),
 )
 _PASSAGES = "SELECT row FROM passage UNION SELECT passage FROM removed"
-_NAMED_BY = {"passage": "is_live", "evidence": "id", "record": "version"}
+_NAMED_BY = {"passage": "is_live", "record": "version"}
 LIVE = "SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row"
 
 

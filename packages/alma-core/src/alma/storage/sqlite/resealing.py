@@ -25,6 +25,7 @@ from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.checks.documents import passages_by_memory
 from alma.storage.sqlite.connections import connect, file_at, is_open_here
+from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.migrations import migrate
 from alma.storage.sqlite.rebuilding import LIVE
@@ -55,7 +56,7 @@ def encrypt_file(path: Path, *, key: bytes, at: datetime) -> None:
 
     `ConfigurationError` if it is encrypted already, or was so by an earlier version with another key.
     """
-    values = _brought_up_to_date(path, None, at=at, may_be_encrypted=True)
+    values = _brought_up_to_date(path, key, at=at, may_be_encrypted=True)
     if ENCRYPTION in values and not is_former(values):
         raise ConfigurationError(f"{path} is encrypted already; `alma rotate-key` changes its key")
     former_key = key if ENCRYPTION in values else None
@@ -87,9 +88,17 @@ def _brought_up_to_date(path: Path, key: bytes | None, *, at: datetime, may_be_e
             raise ConfigurationError(f"there is no store at {path}; `ALMA.open` with an encryption_key makes an encrypted one")
     if is_open_here(path):
         raise StorageError(f"{path} is open in this process; close it first")
-    seal = OpenSeal() if may_be_encrypted else None
-    with closing(SQLStorage(path, at=at, key=key, seal=seal)) as storage, storage.database.reading() as connection:
+    if may_be_encrypted and ENCRYPTION not in _values_of(path):
+        key = None
+    with closing(SQLStorage(path, at=at, key=key)) as storage, storage.database.reading() as connection:
         return dict(connection.all("store_values"))
+
+
+def _values_of(path: Path) -> _Values:
+    """The values of the `store` table as they are; none if there is no such table, which opening the store reports."""
+    with closing(Database(path)) as database, suppress(StorageError), database.reading() as connection:
+        return dict(connection.all("store_values"))
+    return {}
 
 
 def _rewrite(path: Path, key: bytes | None, new_seal: _NewSeal) -> None:

@@ -13,6 +13,7 @@ from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.store_values import check_whole, note_checksum
+from alma.storage.relational.text_index import TextIndex
 from alma.storage.sqlite.backup import copy_database
 from alma.storage.sqlite.compacting import compact
 from alma.storage.sqlite.creating import create_database, remove_drafts
@@ -20,7 +21,7 @@ from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.memory_text import MemoryText
-from alma.storage.sqlite.migrations import applied_migrations, migrate, missing_migrations
+from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
 from alma.storage.sqlite.rebuilding import rebuild, unembedded
 from alma.storage.sqlite.session import Connection, connection_of
 from alma.storage.sqlite.verifying import verify
@@ -50,23 +51,34 @@ class SQLStorage(RelationalStore):
         self.path = path
         self.database = Database(path, lock_timeout=lock_timeout)
         try:
-            self._migrate(to_micros(at))
+            self._check_made()
             self._restore_log()
             seal = seal or self._opened_seal(key)
-            super().__init__(self.database, MemoryText(seal) if seal.is_secret else FTS5Index(), seal=seal)
+            text = MemoryText(seal) if seal.is_secret else FTS5Index()
+            self._migrate(text, seal, to_micros(at))
+            super().__init__(self.database, text, seal=seal)
             remove_drafts(path)
         except BaseException:
             self.database.close()
             raise
 
-    def _migrate(self, at: int) -> None:
+    def _check_made(self) -> None:
         self.database.check_whole()
         with self.database.reading() as connection:
             if not applied_migrations(connection):
                 raise CorruptStoreError(
                     f"{self.path} is no database of ALMA; move it away, give another name, or restore it from a backup"
                 )
-            outdated = missing_migrations(connection)
+
+    def _migrate(self, text: TextIndex, seal: Seal, at: int) -> None:
+        """Brings the tables up to date. The seal has to be known: what a former version learned is in its journal."""
+        with self.database.reading() as connection:
+            applied = applied_migrations(connection)
+            former, outdated = is_former(applied), missing_migrations(applied)
+        if former:
+            from alma.storage.sqlite.upgrading import upgrade_file
+
+            upgrade_file(self.database, text, seal, at=at)
         if outdated:
             with self.database.transaction() as connection:
                 migrate(connection, at=at)
@@ -136,7 +148,9 @@ class SQLStorage(RelationalStore):
 
     def compact(self) -> bool:
         """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""
-        return compact(self.database, seal=self.seal)
+        is_compact = compact(self.database, seal=self.seal)
+        self.path.with_name(f"{self.path.name}{BEFORE_UPGRADE}").unlink(missing_ok=True)
+        return is_compact
 
     def continue_numbers(self, session: Session) -> None:
         """Has row numbers go on after all that were copied. Of passages that are gone, those of the newest rows may be among them."""

@@ -37,6 +37,8 @@ class Expected:
     head: bytes = journal.GENESIS
     records: int = 0
     purged: int = 0
+    has_retired: bool = False
+    """True to include retired tables and columns, as they were left."""
 
     def keys(self, table: str) -> list[str]:
         """The keys of the rows of a table, in the order in which they were made."""
@@ -113,10 +115,12 @@ def _changes(found: Expected, record: JournalRecord, kept: Redactions, report: R
 def _take(found: Expected, record: JournalRecord, changes: Sequence[Change]) -> None:
     """Takes in what a record changed."""
     found.touched |= {(entity(change.table, change.key), record.seq) for change in changes}
-    if any(map(journal.is_of_evidence, changes)):
+    if journal.changes_learning(record.operation, changes):
         found.learned_seq = record.seq
     _note_removals(found, record, changes)
     rows = [change for change in changes if change.table != journal.PURGE]
+    if not found.has_retired:
+        rows = list(journal.current(rows))
     journal.replay(rows, found.rows)
     for change in rows:
         if change.after is None:

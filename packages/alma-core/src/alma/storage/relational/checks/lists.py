@@ -26,7 +26,10 @@ def check_head(view: View, wanted: Expected, report: Report) -> None:
 def _learned(view: View, wanted: Expected) -> Iterator[_Fault]:
     *_, learned = view.ends()
     if learned != wanted.learned_seq:
-        yield "project", f"its learned_seq is {learned}, but record {wanted.learned_seq} is the newest that changed evidence"
+        yield (
+            "project",
+            f"its learned_seq is {learned}, but record {wanted.learned_seq} is the newest that may change what is learned",
+        )
 
 
 def _partitions(view: View, wanted: Expected) -> Iterator[_Fault]:

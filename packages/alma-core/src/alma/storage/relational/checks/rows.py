@@ -4,11 +4,9 @@ from itertools import pairwise
 
 from alma.protocols import StoredRow
 from alma.storage.relational.checks.expected import NUMBERED, Expected, Report
-from alma.storage.relational.evidence import evidence_from, uncounted
 from alma.storage.relational.logical import TABLES, LogicalTable, View
-from alma.types.soundness import fault_in_evidence
 
-ORDERED = ("memory", "passage", "evidence")
+ORDERED = ("memory", "passage")
 """Tables whose row numbers say in which order the rows were made."""
 
 
@@ -21,15 +19,6 @@ def check_rows(view: View, wanted: Expected, report: Report) -> int:
     for table in ORDERED:
         _check_order(table, wanted.keys(table), found[table], report)
     return len(found["memory"])
-
-
-def check_evidence(view: View, wanted: Expected, report: Report) -> None:
-    """Checks that evidence is such as learning leaves, whatever the journal says."""
-    for (table, key), row in wanted.rows.items():
-        if table == "evidence" and (fault := fault_in_evidence(evidence_from(row))):
-            report(f"evidence {key}", f"is none that learning leaves: {fault}")
-    for evidence_id in uncounted(view):
-        report(f"evidence {evidence_id}", "does not count all outcomes that rest on it")
 
 
 def _compared(view: View, table: LogicalTable, wanted: Expected, report: Report) -> dict[str, None]:

@@ -1,6 +1,6 @@
-"""The vectors of a project: each against its checksum, and that there is one of every text that is found or compared by it."""
+"""The vectors of a project: each against its checksum, and that there is one of every text that is found by it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from alma.storage.relational.checks.expected import Expected, Report
@@ -26,22 +26,24 @@ class _Text:
 
 
 def check_vectors(view: View, wanted: Expected, dimensions: Mapping[int, int], report: Report, missing: Missing) -> int:
-    """Compares the vectors with their checksums and with the texts that need one, and returns how many serve.
+    """Compares the vectors with their checksums and with the texts that need one, and returns how many serve. A strategy may have none: it is
+    embedded when it is compared.
 
     `dimensions` are the lengths of vectors by the number of their embedder, the one that serves first.
     """
-    serving, needed = next(iter(dimensions)), _needed(wanted)
+    serving, needed = next(iter(dimensions)), _texts(_embedded(wanted))
+    known = _texts(_compared(wanted)) | needed
     held: dict[bytes, bool] = {}
     for vector in stored_vectors(view, dimensions):
         if vector.embedder == serving:
             held[vector.text_hash] = vector.fault is None
         if vector.fault is not None:
-            users = needed.get(vector.text_hash, "no memory")
+            users = known.get(vector.text_hash, "no memory")
             report(f"vector {vector.text_hash.hex()}", f"{vector.fault}; it belongs to {users}")
-    for digest, text in needed.items():
-        if digest not in held:
+    for digest, text in known.items():
+        if digest not in held and digest in needed:
             report(f"vector {digest.hex()}", f"is missing; it belongs to {text}")
-        if not held.get(digest):
+        if not held.get(digest, digest not in needed):
             missing(text.text)
     return len(held)
 
@@ -79,14 +81,14 @@ def _size(view: View, sealed: bytes, row: tuple[object, ...]) -> int | None:
         return None
 
 
-def _needed(wanted: Expected) -> dict[bytes, _Text]:
-    """The texts that need a vector, by their hashes: passages that are found by it, and strategies that others are compared with."""
-    needed: dict[bytes, _Text] = {}
-    for text, user in (*_embedded(wanted), *_compared(wanted)):
-        users = needed.setdefault(text_hash(text), _Text(text)).users
+def _texts(found: Iterable[tuple[str, str]]) -> dict[bytes, _Text]:
+    """Texts by their hashes, each with some of its users."""
+    texts: dict[bytes, _Text] = {}
+    for text, user in found:
+        users = texts.setdefault(text_hash(text), _Text(text)).users
         if len(users) < _MOST_NAMED and user not in users:
             users.append(user)
-    return needed
+    return texts
 
 
 def _embedded(wanted: Expected) -> Iterator[tuple[str, str]]:
@@ -96,8 +98,7 @@ def _embedded(wanted: Expected) -> Iterator[tuple[str, str]]:
 
 
 def _compared(wanted: Expected) -> Iterator[tuple[str, str]]:
-    """The strategies that there is evidence on: in rows of its own, or, of the only outcome of a class, in the memory's."""
-    for (table, _), row in wanted.rows.items():
-        is_counted = table == "memory" and ("evidence", row["evidence"]) in wanted.rows
-        if not is_counted and (text := compared_text(table, row)):
-            yield text, "the evidence on a strategy"
+    """The texts by which the strategies of outcomes are compared."""
+    for (table, key), row in wanted.rows.items():
+        if text := compared_text(table, row):
+            yield text, f"memory {key}"

@@ -7,7 +7,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.evidence import RECOUNTED
 from alma.storage.relational.statements.pieces import (
     MEMORY,
     PARTITION,
@@ -34,7 +33,6 @@ def logical_statements() -> dict[str, ClauseElement]:
         ),
         "memory_rows": select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
         "memory_update": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
-        "memory_recount": updating_rows(MEMORY, ("row",), *RECOUNTED, "seq"),
         "memory_delete": delete(MEMORY).where(_m.row == given("of_row")),
         "passage_rows": passages.where(_p.project == given("project")).order_by(_p.row),
         "passages_of": passages.where(*of_memory).order_by(_p.position),

@@ -24,7 +24,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.evidence import RECOUNTED
 from alma.storage.relational.statements.pieces import (
     JOURNAL,
     MEMORY,
@@ -126,10 +125,9 @@ def main_statements() -> dict[str, ClauseElement]:
         "memory_insert": inserting(MEMORY, "row"),
         "memory_by_id": select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
         "memory_number": select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
-        "places": select(_m.id, _m.row, _m.partition, _m.archived_at, _m.evidence, *(_u[name] for name in USAGE_COUNTS))
+        "places": select(_m.id, _m.row, _m.partition, _m.archived_at, *(_u[name] for name in USAGE_COUNTS))
         .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
         .where(*named_memories),
-        "counted": select(_m.id, _m.row, _m.seq, *(_m[name] for name in RECOUNTED)).where(*named_memories),
         "passage_insert": inserting(PASSAGE, "row"),
         "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
         "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(vectors_wanted, is_wanted),
@@ -177,7 +175,9 @@ def main_statements() -> dict[str, ClauseElement]:
         .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
         "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
         "memories_named": select(MEMORY).where(*named_memories),
-        "outcomes_in": select(*_recorded()).where(_m.partition.in_(rows_given()), _m.project == given("project")).order_by(_m.row),
+        "outcomes_in": select(*_recorded())
+        .where(_m.partition.in_(rows_given()), _m.project == given("project"))
+        .order_by(_m.row),
         "outcomes_named": select(*_recorded()).where(*named_memories).order_by(_m.row),
         "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == given("project"), _m.archived_at.is_(None))

@@ -39,7 +39,7 @@ STORE, MIGRATION, PROJECT, PARTITION, MEMORY, PASSAGE, VECTOR, USAGE, RECORD, JO
     tables.metadata.tables[name]
     for name in ("store", "migration", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 )
-EVIDENCE, TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
+TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("touched", "removed"))
 
 ZERO: Any = literal_column("0", BigInteger())
 ONE: Any = literal_column("1", BigInteger())
@@ -94,11 +94,6 @@ def number(name: str) -> Any:
 def optional(name: str, kind: TypeEngine[Any]) -> Any:
     """A value that is given, or null."""
     return _Typed(bindparam(name, type_=kind), kind)
-
-
-def begins(column: Any) -> tuple[Any, Any]:
-    """The condition of beginning as all texts do that come after the first one given and before the last."""
-    return column >= given("first"), column < given("last")
 
 
 def place(project: Any, seq: Any) -> Any:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, LargeBinary, Select, and_, cast, delete, exists, func, or_, select
+from sqlalchemy import BigInteger, LargeBinary, Select, and_, delete, exists, func, literal_column, or_, select
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.statements.pieces import (
-    EVIDENCE,
     JOURNAL,
     MEMORY,
     ONE,
@@ -29,7 +28,7 @@ from alma.storage.relational.statements.pieces import (
     rows_given,
 )
 
-_m, _p, _v, _e = MEMORY.c, PASSAGE.c, VECTOR.c, EVIDENCE.c
+_m, _p, _v = MEMORY.c, PASSAGE.c, VECTOR.c
 
 
 def upkeep_statements() -> dict[str, ClauseElement]:
@@ -56,7 +55,6 @@ def _exported() -> dict[str, ClauseElement]:
         "memories": select(func.count()).select_from(MEMORY).where(mine),
         "archived": select(func.count()).select_from(MEMORY).where(mine, _m.archived_at.is_not(None)),
         "records": select(func.count()).select_from(RECORD).where(records),
-        "evidence": select(func.count()).select_from(EVIDENCE).where(_e.project == number("project")),
     }
     return {
         "export_counts": select(*(count.scalar_subquery().label(name) for name, count in counted.items())),
@@ -96,16 +94,14 @@ def _verified() -> dict[str, ClauseElement]:
 
 
 def _of_strategies() -> dict[str, ClauseElement]:
-    """Which strategies there are, in evidence and in outcomes."""
-    rests = and_(_m.project == number("project"), _m.evidence.is_not(None))
-    of_kind = select(_m.id, _m.evidence).select_from(MEMORY.join(PARTITION, PARTITION.c.row == _m.partition))
+    """Outcomes, which name strategies."""
+    outcomes = MEMORY.join(PARTITION, PARTITION.c.row == _m.partition)
+    is_outcome = PARTITION.c.kind == literal_column("'outcome'")
     return {
-        "strategies_counted": select(_e.project, _e.id, _e.strategy).where(func.length(_e.strategy_hash) > ZERO),
-        "strategies_tried": select(func.substr(_m.evidence, cast(given("end"), Integer))).distinct().where(rests),
-        "outcome_bodies": select(_m.project, _m.id, _m.body).where(_m.evidence.is_not(None)),
-        "outcome_bodies_long": select(_m.id, _m.body).where(rests, func.length(_m.body) > number("most")),
-        "resting_of_kind": of_kind.where(rests, PARTITION.c.kind == given("kind")),
-        "resting_on": select(_m.id).where(_m.project == number("project"), _m.evidence == given("evidence")),
+        "outcome_bodies": select(_m.project, _m.id, _m.body).select_from(outcomes).where(is_outcome),
+        "outcome_bodies_in": select(_m.id, _m.partition, _m.body)
+        .select_from(outcomes)
+        .where(PARTITION.c.project == number("project"), is_outcome),
     }
 
 

@@ -8,10 +8,10 @@ from functools import cache
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.store_values import is_whole
 from alma.storage.sqlite import fulltext
-from alma.storage.sqlite.migrations import MIGRATIONS, applied_migrations, migrate
+from alma.storage.sqlite.migrations import LAYOUT, MIGRATIONS, applied_migrations, is_former_name, migrate
 from alma.storage.sqlite.session import Connection
 
-NUMBERED_ONCE = ("memory", "passage", "evidence", "partition")
+NUMBERED_ONCE = ("memory", "passage", "partition")
 """Tables whose row numbers are never reused."""
 
 LARGEST_ROW = (1 << 31) - 1
@@ -89,7 +89,8 @@ def _definitions(connection: Connection, projects: Sequence[int]) -> Iterator[_F
 def _store(connection: Connection) -> Iterator[_Fault]:
     if not is_whole(connection):
         yield "store", "its values, the database's id and embedder, are not those that its checksum was made of"
-    missing = {migration.__name__ for migration in MIGRATIONS} ^ applied_migrations(connection)
+    listed = {name for name in applied_migrations(connection) if not is_former_name(name)}
+    missing = {LAYOUT, *(migration.__name__ for migration in MIGRATIONS)} ^ listed
     for name in sorted(missing):
         yield f"migration {name}", "is listed wrongly, or not listed"
 

@@ -1,0 +1,74 @@
+"""Brings a database file of a former version to today's layout, in one transaction, after a copy of it was made beside it."""
+
+import logging
+import os
+import sqlite3
+import uuid
+from contextlib import closing
+from pathlib import Path
+
+from alma import folders
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.store_values import note_checksum
+from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.upgrading import upgrade_projects
+from alma.storage.sqlite.database import Database
+from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.former_migrations import migrate_former
+from alma.storage.sqlite.migrations import BEFORE_UPGRADE, LAYOUT, applied_migrations, is_former, note_migration
+from alma.storage.sqlite.session import Connection
+
+_LOG = logging.getLogger("alma")
+
+_DROP_RETIRED = (
+    "DROP TABLE evidence",
+    "DROP INDEX memory_evidence",
+    "DROP INDEX memory_partition",
+    "ALTER TABLE memory DROP COLUMN evidence",
+    "CREATE INDEX memory_partition ON memory (partition)",
+    "DELETE FROM sqlite_sequence WHERE name = 'evidence'",
+    "DELETE FROM store WHERE key = 'relearn'",
+)
+
+
+def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) -> None:
+    """Upgrades a file, unless another process has done so meanwhile. Killed at any moment, it leaves the former file or the new one."""
+    with database.transaction() as connection:
+        if not is_former(applied_migrations(connection)):
+            return
+        copy = database.path.with_name(f"{database.path.name}{BEFORE_UPGRADE}")
+        _copy(database, copy)
+        migrate_former(connection, at=at)
+        reports = list(upgrade_projects(connection, text, seal, at=at))
+        _drop_retired(connection)
+        note_migration(connection, LAYOUT, at=at)
+    _LOG.info("%s was upgraded; what it was before is in %s, until `alma compact`", database.path, copy)
+    for project, report in reports:
+        if report["imported"]:
+            _LOG.warning(
+                "project %s has %d rules that no outcome bears out any more; they are kept as stated ones: %s",
+                *(project, len(report["imported"]), ", ".join(one["id"] for one in report["imported"][:10])),
+            )
+
+
+def _drop_retired(connection: Connection) -> None:
+    for statement in _DROP_RETIRED:
+        connection.execute(statement)
+    note_checksum(connection)
+
+
+def _copy(database: Database, target: Path) -> None:
+    """Copies the file as it is. The caller's transaction keeps others from writing meanwhile."""
+    draft = target.with_name(f".{database.path.name}.{uuid.uuid4().hex}.new")
+    with storage_errors(database.path), folders.making_in(target.parent):
+        try:
+            draft.touch(mode=0o600, exist_ok=False)
+            with database.snapshot_apart() as source, closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+                copy.execute("PRAGMA journal_mode=OFF")
+                source.backup(copy)
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.replace(target)
+            folders.sync(target.parent)
+        finally:
+            draft.unlink(missing_ok=True)
