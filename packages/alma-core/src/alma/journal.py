@@ -174,6 +174,9 @@ PURGE = "purge"
 """Table name of changes that describe what a purge erased; it has no rows. See `redacted`."""
 
 
+UPGRADED = "upgrade"
+"""Operation of the record by which learned rules of a former version, which were rows, became small records."""
+
 REBUILD = "rebuild"
 """Operation of a record that was written when rows were rebuilt from the journal. It changes no row."""
 

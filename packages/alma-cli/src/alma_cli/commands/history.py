@@ -41,8 +41,6 @@ def _changes(entry: "HistoryEntry") -> str:
         lines = [line for line in lines if not line.endswith((": -", ": ''"))]
     if entry.episode_id:
         lines.append(f"in episode {entry.episode_id}")
-    if entry.evidence:
-        lines.append(f"on evidence {entry.evidence}")
     return "\n".join([entry.what, *(f"  {' '.join(line.split())}" for line in lines)])
 
 

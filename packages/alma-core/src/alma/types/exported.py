@@ -9,7 +9,8 @@ from alma.types.identity import UtcDatetime
 from alma.types.value import Value
 
 FORMAT = "alma-export"
-VERSION = 2
+VERSION, FORMER_VERSION = 3, 2
+"""Version of what is written, and a former one that is read, too: it has counts and learned rules, which follow from outcomes."""
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=-(10**17), le=10**18)]
@@ -21,7 +22,7 @@ Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]
 
 
 class ExportedCounts(Value):
-    """Counts of the content of a file. `archived` are among the memories."""
+    """Counts of the content of a file. `archived` are among the memories; only files of the former version have `evidence`."""
 
     memories: Count = 0
     archived: Count = 0
@@ -89,7 +90,8 @@ class ExportedMemory(Value):
     created_at: UtcDatetime
     updated_at: UtcDatetime
     archived_at: UtcDatetime | None
-    evidence: str | None
+    evidence: str | None = Field(default=None, exclude=True)
+    """What a former version says that it rests on."""
     passages: tuple[ExportedPassage, ...]
     usage: ExportedUsage | None
 
@@ -106,7 +108,7 @@ class ExportedRecord(Value):
 
 
 class ExportedEvidence(Value):
-    """Counts behind a rule."""
+    """Counts behind a rule, in a file of the former version."""
 
     type: Literal["evidence"] = "evidence"
     id: Key
@@ -163,7 +165,8 @@ class ImportReport(Value):
     """Result of an import: what was stored, and what was skipped because it was there already.
 
     A merge also lists the memories that it changed, and those that it deleted because they were purged where the file comes from.
-    The journal still has these until they are purged here, too.
+    The journal still has these until they are purged here, too. `claimed` are rules and counts of a file of the former version that no
+    outcome in it bears out: they are stored as stated rules.
     """
 
     project: str
@@ -171,3 +174,4 @@ class ImportReport(Value):
     skipped: ExportedCounts
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    claimed: tuple[str, ...] = ()

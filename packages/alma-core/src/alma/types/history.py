@@ -17,8 +17,8 @@ class HistoryEntry(Value):
     """The effect of one call on a memory.
 
     `what` is "made", "changed", "used", "archived", "brought back" or "removed". `changed` has the fields by name; those of its usage and
-    passages as "usage.used" or "passage 0.text". `episode_id` and `evidence` are set on the entry that made the memory: the attempt that
-    it was learned in and the evidence that it rests on.
+    passages as "usage.used" or "passage 0.text". `episode_id` is set on the entry that made the memory: the attempt that it was
+    learned in.
     """
 
     seq: int
@@ -28,7 +28,6 @@ class HistoryEntry(Value):
     what: str
     changed: dict[str, Revision]
     episode_id: str | None = None
-    evidence: str | None = None
 
 
 class UndoReport(Value):

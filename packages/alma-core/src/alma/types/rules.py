@@ -9,6 +9,9 @@ from uuid import UUID
 RULE = "rule"
 """Kind of the small records of rules. The key of a record is the rule's id."""
 
+MOST_ANCHORS = 8
+"""Limit on the outcomes that a record names."""
+
 WORKS, FAILS = "works", "fails"
 """Sides of rules: heuristics and anti-patterns."""
 
@@ -58,6 +61,23 @@ class RuleRecord:
             "anchors": list(self.anchors),
             **{name: value for name, value in said.items() if value is not None},
         }
+
+
+def fault_in_rule(body: Mapping[str, Any]) -> str | None:
+    """Returns why a body is that of no record of a rule; `None` if it is one."""
+    owner, side, anchors, use = (body.get(name) for name in ("owner", "side", "anchors", "use"))
+    if not isinstance(owner, str) or not owner or side not in (WORKS, FAILS):
+        return "it is of no owner, or of neither side"
+    if not isinstance(anchors, list) or not all(isinstance(one, str) for one in anchors):
+        return "its anchors are no ids"
+    if not isinstance(body.get("way", ""), str) or not isinstance(body.get("archived_at", 0), int):
+        return "its wording or its time is none"
+    counts = {} if use is None else use
+    if not isinstance(counts, dict) or not all(
+        name in NO_USE and isinstance(count, int | float) and count >= 0 for name, count in counts.items()
+    ):
+        return "its usage counts are none"
+    return None
 
 
 def rule_id(owner: str, side: str, anchor: str) -> str:

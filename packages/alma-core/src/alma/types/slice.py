@@ -232,7 +232,12 @@ class MemorySlice(Value):
     def notes(self) -> list[str]:
         """Returns the lines of a prompt without tags, for prompts without citations: ways, then what they do not tell of, in rank order."""
         kept = fitted(
-            self.recalled, self.strategies, now=self.retrieved_at, max_tokens=sys.maxsize, count_tokens=len, timeline=self.timeline
+            self.recalled,
+            self.strategies,
+            now=self.retrieved_at,
+            max_tokens=sys.maxsize,
+            count_tokens=len,
+            timeline=self.timeline,
         )
         told = {way.id for way in kept.ways}
         rest = [item for item in kept.items if item.memory.id not in told]

@@ -14,19 +14,25 @@ from alma.storage.relational.rows import compared_text
 from alma.text import quoted
 from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
+from alma.types.rules import RULE
 from alma.types.tags import not_an_id
 
 RELEARN = "relearn"
+_OF_RULES = f"{RULE}/"
+
 TRIES = 3
 """Attempts to prepare an undo while others may write; after these, other writers wait for it."""
 
 _TIMES = frozenset({"seen_at", "created_at", "updated_at", "archived_at", "time"})
-_REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash", "is_live"})
+_REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash", "is_live", "version"})
 """Columns that add nothing for a reader to other columns."""
 
 
 def history(room: Room, memory_id: object) -> list[HistoryEntry]:
-    """Returns the effect of every call on a memory, oldest first. `MemoryNotFoundError` if there never was one, or it was purged."""
+    """Returns the effect of every call on a memory, oldest first, or on the record of a rule, which `rule/` and its id name.
+
+    `MemoryNotFoundError` if there never was one, or it was purged.
+    """
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     found = histories(room, [wanted])
     if not found:
@@ -39,12 +45,17 @@ def history(room: Room, memory_id: object) -> list[HistoryEntry]:
 
 
 def histories(room: Room, memory_ids: Sequence[str]) -> dict[str, list[HistoryEntry]]:
-    """Returns the histories of those of the memories that were ever there and were not purged, by id. Each journal record is read once."""
-    wanted, found = frozenset(memory_ids), dict[str, list[HistoryEntry]]()
-    for entry in room.project.entries(memory_ids=memory_ids):
+    """Returns the histories of those of the memories that were ever there and were not purged, by id. Each journal record is read once.
+
+    That of a rule is the history of its record.
+    """
+    named = {memory_id: memory_id for memory_id in memory_ids}
+    named |= {entity("record", one if one.startswith(_OF_RULES) else f"{_OF_RULES}{one}"): one for one in memory_ids}
+    found = dict[str, list[HistoryEntry]]()
+    for entry in room.project.entries(memory_ids=list(named)):
         touched: dict[str, list[Change]] = {}
-        for change in entry.changes:
-            if change.table in journal.OF_MEMORIES and (memory_id := entity(change.table, change.key)) in wanted:
+        for change in journal.current(entry.changes):
+            if (memory_id := named.get(entity(change.table, change.key))) is not None and change.table != journal.PURGE:
                 touched.setdefault(memory_id, []).append(change)
         for memory_id, changes in touched.items():
             found.setdefault(memory_id, []).append(_entry(entry, changes))
@@ -100,10 +111,8 @@ class _Touched:
     memories: dict[str, tuple[Change, Entry] | None] = field(default_factory=dict)
 
     def mine(self, change: Change) -> None:
-        """Notes a row of the actor, and the evidence that counts it."""
+        """Notes a row of the actor."""
         self.rows.setdefault((change.table, change.key), None)
-        for evidence_id in _rests_on(change):
-            self.rows.setdefault(("evidence", evidence_id), None)
         self.memories.setdefault(entity(change.table, change.key), None)
 
     def others(self, change: Change, entry: Entry) -> None:
@@ -119,10 +128,6 @@ class _Touched:
         for change in changes:
             if (entry := self.rows.get((change.table, change.key))) is not None:
                 raise _conflict(change, entry)
-            if change.table == "memory" and change.after is None:
-                counted = (self.rows.get(("evidence", evidence_id)) for evidence_id in _rests_on(change))
-                if entry := next(filter(None, counted), None):
-                    raise _conflict(change, entry)
             hanging = self.memories.get(change.key) if change.table == "memory" and change.after is None else None
             if hanging is not None:
                 raise _conflict(*hanging)
@@ -131,14 +136,6 @@ class _Touched:
 def _conflict(change: Change, entry: Entry) -> ConflictError:
     who = f"by {entry.actor!r} " if entry.actor else ""
     return ConflictError(f"{change.table} {quoted(change.key)} was changed {who}in record {entry.seq} since; nothing was undone")
-
-
-def _rests_on(change: Change) -> set[str]:
-    """Returns the evidence that a memory rests on, before or after a change of it, and evidence itself."""
-    if change.table == "evidence":
-        return {change.key}
-    rows = (change.before, change.after) if change.table == "memory" else ()
-    return {row["evidence"] for row in rows if row and row.get("evidence")}
 
 
 def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
@@ -154,24 +151,18 @@ def _carried_out(write: Write, plan: _Plan, vectors: Mapping[str, bytes], actor:
     if not plan.changes:
         return report
     write.apply(plan.changes, vectors)
-    uncounted = write.learned.uncounted(evidence_id for change in plan.changes for evidence_id in _rests_on(change))
-    if uncounted:
-        raise ConflictError(
-            f"evidence {uncounted!r} would not be of all its outcomes, for others came up since; nothing was undone"
-        )
     return report.model_copy(update={"seq": write.seq})
 
 
 def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> _Plan:
-    plan, touched = _Plan(to, to), _Touched()
+    plan, touched, retired = _Plan(to, to), _Touched(), set[str]()
     undone: list[Change] = []
     for entry in room.project.entries(after=to):
         plan.head = entry.seq
-        if entry.operation == RELEARN:
-            raise ConflictError(
-                f"record {entry.seq} made the evidence of a former version anew, and nothing before it can be undone; undo to {entry.seq} or later"
-            )
-        changes = [change for change in entry.changes if change.table != journal.PURGE and change.before != change.after]
+        changes = _undoable(entry)
+        if entry.operation == journal.UPGRADED:
+            retired |= {change.key for change in changes if change.table == "memory" and change.after is None}
+            changes = [change for change in changes if change.table != "record"]
         if actor is not None and entry.actor != actor:
             for change in changes:
                 touched.others(change, entry)
@@ -183,10 +174,20 @@ def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> 
             touched.mine(change)
     if expected_head is not None and plan.head != expected_head:
         raise ConflictError(f"the newest journal record is {plan.head}, not {expected_head}; nothing was undone")
-    plan.changes = list(journal.reversed_changes(journal.net(undone)))
+    staying = (
+        change for change in undone if entity(change.table, change.key) not in retired
+    )  # learned rules have no rows any more
+    plan.changes = list(journal.reversed_changes(journal.net(staying)))
     if actor is not None:
         touched.check(plan.changes)
     return plan
+
+
+def _undoable(entry: Entry) -> list[Change]:
+    """The changes of a record that an undo reverses. What a purge says, and what it restates, stays."""
+    if any(change.table == journal.PURGE for change in entry.changes):
+        return []
+    return [change for change in journal.current(entry.changes) if change.before != change.after]
 
 
 def _report(plan: _Plan, actor: str | None, *, dry_run: bool) -> UndoReport:
@@ -222,9 +223,15 @@ def _fate(change: Change) -> str:
         return "brought back"
     if change.after is None:
         return "removed"
-    if "archived_at" in change.after:
-        return "brought back" if change.after["archived_at"] is None else "archived"
-    return "changed"
+    was, now = (_archived(row) for row in (change.before, change.after))
+    if was == now:
+        return "changed"
+    return "brought back" if now is None else "archived"
+
+
+def _archived(row: Mapping[str, Any]) -> object:
+    """When a memory or a rule was archived, as far as a row says."""
+    return row.get("archived_at", row.get("body", {}).get("archived_at"))
 
 
 def _checked_seq(room: Room, seq: object, name: str = "to") -> int:
@@ -247,19 +254,18 @@ def _entry(entry: Entry, changes: Sequence[Change]) -> HistoryEntry:
         what=_what(entry, changes),
         changed=changed,
         episode_id=made.get("body", {}).get("metadata", {}).get("episode_id"),
-        evidence=made.get("evidence"),
     )
 
 
 def _what(entry: Entry, changes: Sequence[Change]) -> str:
     for change in changes:
-        if change.table == "memory":
+        if change.table in ("memory", "record"):
             return "made" if change.before is None and entry.operation != "undo" else _fate(change)
     return "used" if all(change.table == "usage" for change in changes) else "changed"
 
 
 def _revisions(change: Change) -> Iterable[tuple[str, Revision]]:
-    prefix = {"memory": "", "usage": "usage."}.get(change.table, f"passage {change.key.rpartition('/')[2]}.")
+    prefix = {"memory": "", "record": "", "usage": "usage."}.get(change.table, f"passage {change.key.rpartition('/')[2]}.")
     before, after = _fields(change.before), _fields(change.after)
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)

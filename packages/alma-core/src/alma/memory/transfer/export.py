@@ -90,8 +90,6 @@ def _exported(
             lines.put(memory)
             if on_progress and (done % REPORT_EVERY == 0 or done == counts.memories):
                 on_progress(done, counts.memories)
-        for evidence in stored.evidence():
-            lines.put(evidence)
         for purge in stored.purged():
             lines.put(purge)
         digest = lines.digest.hexdigest()

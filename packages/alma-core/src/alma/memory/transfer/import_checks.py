@@ -17,12 +17,12 @@ from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.record import checked_fields, checked_passages
 from alma.memory.texts import UNIT_TOLERANCE
-from alma.memory.transfer.export_links import Links, checked_evidence
 from alma.storage.sqlite.foreign_sqlite import HEADER
 from alma.text import fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
     FORMAT,
+    FORMER_VERSION,
     VERSION,
     ExportedCounts,
     ExportedEvidence,
@@ -37,11 +37,12 @@ from alma.types.exported import (
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory
 from alma.types.passages import Passage
+from alma.types.rules import RULE, fault_in_rule
 
 LONGEST_LINE = 256 * 1024 * 1024
 
-Line = ExportedMemory | ExportedRecord | ExportedEvidence
-AnyLine = Line | ExportedPurge | ExportEnd
+Line = ExportedMemory | ExportedRecord
+AnyLine = Line | ExportedEvidence | ExportedPurge | ExportEnd
 
 _LINE: TypeAdapter[AnyLine] = TypeAdapter(ExportedLine)
 
@@ -55,7 +56,6 @@ class Contents:
     memories: set[str] = field(default_factory=set)
     records: set[tuple[str, str]] = field(default_factory=set)
     evidence: set[str] = field(default_factory=set)
-    links: Links = field(default_factory=Links)
     purged: list[ExportedPurge] = field(default_factory=list)
     archived: int = 0
     sha256: str = ""
@@ -86,13 +86,22 @@ def line_from(number: int, line: bytes) -> AnyLine:
         raise ValidationError(f"line {number}: {first_fault(error)}") from error
 
 
+def version_of(file: BinaryIO) -> object:
+    """Returns the version that the first line states; `None` if it states none."""
+    try:
+        return json.loads(next(lines_of(file), (1, b""))[1])["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
 def lines_between(file: BinaryIO) -> Iterator[Line]:
-    """Yields the lines with content: all between the first and the last, but for those that state what was purged."""
-    for number, data in lines_of(file):
-        if number > 1:
-            line = line_from(number, data)
-            if not isinstance(line, ExportedPurge | ExportEnd):
-                yield line
+    """Yields the lines with content: all between the first and the last, but for those that state what was purged or counted."""
+    return (line for line in all_lines(file) if isinstance(line, ExportedMemory | ExportedRecord))
+
+
+def all_lines(file: BinaryIO) -> Iterator[AnyLine]:
+    """Yields all lines but the first."""
+    return (line_from(number, data) for number, data in lines_of(file) if number > 1)
 
 
 def first_fault(error: PydanticError) -> str:
@@ -112,7 +121,6 @@ def checked_file(file: BinaryIO) -> Contents:
         line = line_from(number, data)
         if isinstance(line, ExportEnd):
             _check_end(contents, line, number, digest.hexdigest())
-            contents.links.check()
             if next(lines, None) is not None:
                 raise ValidationError(f"line {number + 1}: there is something after the end")
             return contents
@@ -135,7 +143,7 @@ def _header(line: bytes) -> ExportHeader:
         raise ValidationError("it is no export of ALMA: its first line is not JSON") from error
     if not isinstance(given, dict) or given.get("format") != FORMAT:
         raise ValidationError(f"it is no export of ALMA: its first line does not say {FORMAT!r}")
-    if (version := given.get("version")) != VERSION:
+    if (version := given.get("version")) not in (VERSION, FORMER_VERSION):
         is_former = isinstance(version, int) and version < VERSION
         raise ValidationError(
             f"it is written in version {quoted(version)} of the format, and this ALMA reads version {VERSION}; "
@@ -159,14 +167,14 @@ def _check_end(contents: Contents, end: ExportEnd, number: int, digest: str) -> 
     contents.sha256 = digest
 
 
-def _take(contents: Contents, line: Line | ExportedPurge) -> None:
+def _take(contents: Contents, line: Line | ExportedEvidence | ExportedPurge) -> None:
     match line:
         case ExportedPurge():
             contents.purged.append(line)
         case ExportedMemory():
             _distinct(line.id, contents.memories, f"memory {quoted(line.id)}")
             contents.archived += line.archived_at is not None
-            contents.links.take_memory(line, checked_memory(line, contents))
+            checked_memory(line, contents)
         case ExportedRecord():
             _distinct((line.kind, line.key), contents.records, f"record {line.kind}/{line.key}")
             _check_record(line, contents)
@@ -174,7 +182,6 @@ def _take(contents: Contents, line: Line | ExportedPurge) -> None:
             _distinct(line.id, contents.evidence, f"evidence {quoted(line.id)}")
             for name in ("id", "agent", "task_class", "strategy", "heuristic", "anti_pattern", "task"):
                 _check_text(getattr(line, name) or "", f"evidence.{name}")
-            contents.links.take_evidence(line, checked_evidence(line, contents.header.exported_at))
 
 
 def _distinct(key: Any, known: set[Any], what: str) -> None:
@@ -190,6 +197,8 @@ def _check_record(line: ExportedRecord, contents: Contents) -> None:
         raise ValidationError(f"the kind of a record holds a slash: {quoted(line.kind)}")
     _check_json(line.body, f"record {line.kind}/{line.key}")
     check_body(line.kind, line.key, line.body)
+    if line.kind == RULE and (fault := fault_in_rule(line.body)):
+        raise ValidationError(f"the record of rule {quoted(line.key)} is none: {fault}")
     if line.kind == DEFINITIONS:
         try:
             definition = stored_type(line.body)

@@ -19,24 +19,24 @@ from alma.memory.episodes.records import LEASE
 from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
-from alma.memory.transfer.export_links import Links, with_rules_at_hand
-from alma.memory.transfer.import_checks import Contents, Line, checked_file, decoded_vector, lines_between, lines_of
+from alma.memory.transfer.former_export import modern_export
+from alma.memory.transfer.import_checks import Contents, Line, checked_file, decoded_vector, lines_between, lines_of, version_of
 from alma.memory.transfer.merging import Merge, planned
 from alma.memory.transfer.redacted_export import redacted_export
-from alma.memory.transfer.shared_evidence import Shared, pool, shared_evidence
 from alma.protocols import NextWrite, Write
 from alma.storage.relational.transfer import changes_for
 from alma.text import matched_text, quoted, shortened
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.exported import (
+    FORMER_VERSION,
     ExportedCounts,
-    ExportedEvidence,
     ExportedMemory,
     ExportedRecord,
     ImportReport,
 )
 from alma.types.identity import to_micros
+from alma.types.kinds import MemoryType
 
 EMBEDDED_AT_ONCE = 512
 LINES_A_RECORD = 1_000
@@ -53,28 +53,21 @@ class Present:
 
     memories: set[str] = field(default_factory=set)
     records: set[tuple[str, str]] = field(default_factory=set)
-    shared: Shared = field(default_factory=Shared)
     merge: Merge = field(default_factory=Merge)
     grown: list[Change] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
-    def fitted(self, line: Line, links: Links) -> Line:
-        """Returns the line as it is stored: without references to skipped lines."""
+    def fitted(self, line: Line) -> Line:
+        """Returns the line as it is stored."""
         if isinstance(line, ExportedMemory):
             return self.merge.usages.get(line.id, line)
-        if isinstance(line, ExportedEvidence):
-            return with_rules_at_hand(line, lambda rule: rule in links.memories and rule not in self.memories)
-        return line
+        return self.merge.records.get((line.kind, line.key), line)
 
     def has(self, line: Line) -> bool:
         """Returns whether the project has what a line holds."""
-        match line:
-            case ExportedMemory():
-                return line.id in self.memories
-            case ExportedRecord():
-                return (line.kind, line.key) in self.records
-            case ExportedEvidence():
-                return self.shared.holds_back(line.id)
+        if isinstance(line, ExportedMemory):
+            return line.id in self.memories
+        return (line.kind, line.key) in self.records
 
     def takes_words_of(self, line: ExportedMemory) -> bool:
         """Returns whether the passages of a line are stored: it is new, or newer than what is here."""
@@ -88,9 +81,11 @@ def import_from(room: Room, source: Target, *, on_conflict: str = "error", progr
 
 
 def _imported(room: Room, source: Target, on_progress: Progress | None, on_conflict: str) -> ImportReport:
-    with opened(source) as given, room.store.spool() as spool, room.store.spool() as clean:
-        file = redacted_export(given, room.store.redaction, clean) if room.store.redaction.given != "off" else given
+    with opened(source) as given, room.store.spool() as spool, room.store.spool() as clean, room.store.spool() as renewed:
         try:
+            file, claimed = renewed_export(given, renewed)
+            if room.store.redaction.given != "off":
+                file = redacted_export(file, room.store.redaction, clean)
             contents = checked_file(file)
         except ValidationError as error:
             raise ValidationError(f"{name_of(source)} cannot be imported: {error}; nothing was stored") from error
@@ -109,7 +104,16 @@ def _imported(room: Room, source: Target, on_progress: Progress | None, on_confl
         skipped=ExportedCounts(**skipped),
         changed=tuple(sorted(merge.changed)),
         deleted=tuple(sorted(merge.deleted)),
+        claimed=tuple(one for one in claimed if one not in present.memories),
     )
+
+
+def renewed_export(file: BinaryIO, spool: BinaryIO) -> tuple[BinaryIO, list[str]]:
+    """Returns the file, if it is of the former version as one of today's, with the ids of rules that it only claims. `ValidationError` if it is no
+    sound export of the former version."""
+    if version_of(file) != FORMER_VERSION:
+        return file, []
+    return spool, modern_export(file, checked_file(file), spool)
 
 
 @dataclass(slots=True)
@@ -162,10 +166,8 @@ def _present(room: Room, file: BinaryIO, contents: Contents, *, is_merge: bool) 
         present.conflicts.append(f"memory {memory_id}")
     if is_merge:
         present.merge = planned(room, lambda: lines_between(file), contents.purged)
-    present.shared = shared_evidence(room, contents.links, present.memories, present.merge)
     present.memories |= present.merge.dead_memories & contents.memories
     present.records |= present.merge.dead_records & contents.records
-    present.memories |= present.shared.lost
     for line in lines_between(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present, is_merge=is_merge)
@@ -200,16 +202,13 @@ def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
 def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> None:
     """Finds the vector of every text that needs one: from the file, if it has the same embedder, else from the store or the model. The
     file has no vectors of strategies."""
-    if present.shared.judged:
-        room.store.texts.calibration(room.project)  # before the lock, as in `alma.memory.learn.learner.writing`
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
     for line in lines_between(file):
-        is_wanted = isinstance(line, ExportedEvidence) or not present.has(line)
-        if is_wanted and (strategy := _strategy(line, contents.links)):
-            waiting[matched_text(strategy)] = None
         if not isinstance(line, ExportedMemory):
             continue
+        if not present.has(line) and (strategy := _strategy(line)):
+            waiting[strategy] = None
         steps.one()
         for passage in line.passages if present.takes_words_of(line) else ():
             if not passage.is_embedded or passage.text in vectors:
@@ -233,9 +232,7 @@ def _store(room: Room, file: BinaryIO, contents: Contents, present: Present, vec
     """Stores everything in one transaction, with a journal record for every `LINES_A_RECORD` lines."""
     with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
         _change(next_write, present, vectors)
-        stored = put(next_write, file, contents, present, vectors, steps)
-        pooled = pool(room, next_write, present.shared, lambda text: vectors.get(text) if text in vectors else None)
-    return stored.model_copy(update={"evidence": stored.evidence + len(pooled & contents.evidence)})
+        return put(next_write, file, contents, present, vectors, steps)
 
 
 def _change(next_write: NextWrite, present: Present, vectors: Vectors) -> None:
@@ -260,10 +257,10 @@ def put(
 ) -> ExportedCounts:
     """Stores the lines that the project does not have. `ConflictError` if the file has changed since it was checked."""
     counts: Counter[str] = Counter()
-    wanted = (present.fitted(line, contents.links) for line in lines_between(file) if not present.has(line))
+    wanted = (present.fitted(line) for line in lines_between(file) if not present.has(line))
     while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
         with next_write() as write:
-            _apply(write, batch, contents.links, vectors)
+            _apply(write, batch, vectors)
         for line in batch:
             counts[_COUNTED[type(line)]] += 1
             if isinstance(line, ExportedMemory):
@@ -274,22 +271,20 @@ def put(
     return ExportedCounts(**counts)
 
 
-_COUNTED = {ExportedMemory: "memories", ExportedRecord: "records", ExportedEvidence: "evidence"}
+_COUNTED = {ExportedMemory: "memories", ExportedRecord: "records"}
 
 
-def _strategy(line: Line, links: Links) -> str | None:
-    """Returns the strategy of a line that others are compared with: that of evidence, and of an outcome that is alone in its class."""
-    if isinstance(line, ExportedEvidence):
-        return line.strategy or None
-    is_alone = isinstance(line, ExportedMemory) and line.evidence is not None and line.id in links.alone
-    return line.body.get("strategy_used") if is_alone else None
+def _strategy(line: ExportedMemory) -> str | None:
+    """Returns the text by which the strategy of an outcome is compared with others."""
+    strategy = line.body.get("strategy_used") if line.kind == MemoryType.OUTCOME else None
+    return matched_text(strategy) if strategy else None
 
 
-def _apply(write: Write, batch: list[Line], links: Links, vectors: Vectors) -> None:
+def _apply(write: Write, batch: list[Line], vectors: Vectors) -> None:
     memories = [line for line in batch if isinstance(line, ExportedMemory)]
     texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
     write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
-    compared = {matched_text(strategy) for line in batch if (strategy := _strategy(line, links))}
+    compared = {strategy for line in memories if (strategy := _strategy(line))}
     write.keep_vectors({text: vectors.get(text) for text in compared})
 
 

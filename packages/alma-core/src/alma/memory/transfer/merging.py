@@ -5,12 +5,12 @@ The project is read as an export of it would be, so both sides are compared as l
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from alma import journal
 from alma.memory.episodes.credit import counts_of
 from alma.memory.episodes.records import END, EPISODE, LEASE
 from alma.memory.room import Room
-from alma.memory.transfer.export_links import RULES
 from alma.memory.transfer.import_checks import Line
 from alma.memory.transfer.versions import (
     Counts,
@@ -19,14 +19,17 @@ from alma.memory.transfer.versions import (
     merged_definition,
     merged_memory,
     merged_record,
+    merged_rule,
     merged_usage,
 )
 from alma.protocols import Snapshot
 from alma.storage.relational.transfer import changes_for
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
-from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord
-from alma.types.kinds import MemoryType
+from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord, ExportedUsage
+from alma.types.partition import owner_name
+from alma.types.rules import NO_USE, RULE
+from alma.types.stored import QUARANTINE
 
 RecordKey = tuple[str, str]
 
@@ -36,8 +39,8 @@ class Merge:
     """What a merge does beside storing what is new.
 
     `said` are memories that take their words from the file, `usages` those of new memories whose usage is another than in the file.
-    `dead_memories` and `dead_records` were purged on one side and may be on none. `outcomes` is the evidence whose outcomes changed or went,
-    `rules` the evidence whose rules did. `leases` are of episodes that have ended, `purges` what the file knows to have been purged.
+    `records` are new records of rules that are others than in the file. `dead_memories` and `dead_records` were purged on one side and may be on
+    none. `leases` are of episodes that have ended, `purges` what the file knows to have been purged.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -45,17 +48,11 @@ class Merge:
     deleted: list[str] = field(default_factory=list)
     said: set[str] = field(default_factory=set)
     usages: dict[str, ExportedMemory] = field(default_factory=dict)
+    records: dict[RecordKey, ExportedRecord] = field(default_factory=dict)
     dead_memories: set[str] = field(default_factory=set)
     dead_records: set[RecordKey] = field(default_factory=set)
-    outcomes: set[str] = field(default_factory=set)
-    rules: set[str] = field(default_factory=set)
     leases: list[tuple[str, int, Mapping[str, object]]] = field(default_factory=list)
     purges: list[Change] = field(default_factory=list)
-    graves: "Graves | None" = None
-
-    def is_dead_evidence(self, evidence_id: str) -> bool:
-        """Returns True for evidence that was purged; what others tried since counts all the same."""
-        return self.graves is not None and self.graves.holds(f"evidence/{evidence_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +109,12 @@ class _Planner:
         self.room, self.stored, self.lines = room, stored, lines
         self.own_purges, self.new_purges = list(stored.purged()), purges
         self.here, self.file = _Side(Graves.of(self.own_purges)), _Side(Graves.of(purges))
-        self.merge = Merge(graves=Graves.of([*self.own_purges, *purges]))
+        self.merge, self.graves = Merge(), Graves.of([*self.own_purges, *purges])
+        self.ways: set[tuple[str, str]] = set()
+        """Strategies of the outcomes that stay, each with the owner; looked up only where something was purged."""
         self.kept: dict[str, Version] = {}
+        self.counted: tuple[Mapping[str, Counts], ...] = ({}, {}, {})
+        """What the episodes of each side, and those of both, count for memories and rules, by id."""
 
     def plan(self) -> Merge:
         """Reads both sides and compares them."""
@@ -126,6 +127,7 @@ class _Planner:
                 self.file.records[line.kind, line.key] = line
         self._find_dead()
         self._merge_memories()
+        self._note_ways()
         self._merge_records()
         self._note_purges()
         return self.merge
@@ -146,7 +148,7 @@ class _Planner:
 
     def _merge_memories(self) -> None:
         """Merges the memories that differ, that go, or whose usage is counted anew."""
-        ours, theirs, both = self._counted()
+        ours, theirs, both = self.counted = self._counted()
         differing = {one for one, digest in self.here.memories.items() if self.file.memories.get(one, digest) != digest}
         counted = ours.keys() | theirs.keys()  # both have no others
         wanted = (differing | counted | self.merge.dead_memories) & self.file.memories.keys()
@@ -173,8 +175,8 @@ class _Planner:
         self, line: ExportedMemory, found: dict[str, ExportedMemory], theirs: Mapping[str, Counts], both: Mapping[str, Counts]
     ) -> None:
         if line.id in self.merge.dead_memories:
-            self._touch(line)
-        elif line.id in self.here.memories:
+            return
+        if line.id in self.here.memories:
             found[line.id] = line
         else:
             usage = merged_usage([(line.usage, theirs.get(line.id, {}))], both.get(line.id, {}))
@@ -186,9 +188,6 @@ class _Planner:
         merged, self.kept[mine.id] = merged_memory(*versions)
         if digest_of(merged, without=("usage",)) != digest_of(mine, without=("usage",)):
             self.merge.said.add(mine.id)
-        without = ("usage", "archived_at")
-        if digest_of(mine, without=without) != digest_of(other, without=without) or _is_rule(mine):
-            self._touch(mine)
         return merged
 
     def _change(self, mine: ExportedMemory, merged: ExportedMemory) -> None:
@@ -200,12 +199,6 @@ class _Planner:
     def _delete(self, line: ExportedMemory) -> None:
         self.merge.deleted.append(line.id)
         self.merge.changes += [Change(change.table, change.key, change.after, None) for change in changes_for(line)]
-        self._touch(line)
-
-    def _touch(self, line: ExportedMemory) -> None:
-        """Notes that the evidence of a memory is counted anew, or its rules judged."""
-        if line.evidence is not None:
-            (self.merge.outcomes if line.kind == MemoryType.OUTCOME else self.merge.rules).add(line.evidence)
 
     def _counted(self) -> tuple[dict[str, Counts], dict[str, Counts], dict[str, Counts]]:
         """What the episodes of each side count for each memory, and what those of both do, where they are not the same."""
@@ -233,16 +226,48 @@ class _Planner:
             if place in merge.dead_records or (kind == QUARANTINE and self._is_released(key)):
                 merge.changes.append(Change("record", f"{kind}/{key}", _row(mine), None))
             elif place in file and file[place] != mine:
-                merged = self._merged_record(mine, file[place])
-                merge.changes += _record_change(mine, merged)
+                merge.changes += _record_change(mine, self._merged_record(mine, file[place]))
+            elif kind == RULE:
+                merge.changes += _record_change(mine, self._merged_rule(mine, None))
         for kind, key in file.keys() - here.keys():
             if kind == QUARANTINE and key in self.kept and self.kept[key].reason is None:
                 merge.dead_records.add((kind, key))
             elif kind == END:
                 self._let_go(key)
+            elif kind == RULE and (merged := self._merged_rule(None, file[kind, key])) != file[kind, key]:
+                merge.records[kind, key] = merged
 
     def _merged_record(self, mine: ExportedRecord, theirs: ExportedRecord) -> ExportedRecord:
+        if mine.kind == RULE:
+            return self._merged_rule(mine, theirs)
         return (merged_definition if mine.kind == DEFINITIONS else merged_record)(mine, theirs)
+
+    def _merged_rule(self, mine: ExportedRecord | None, theirs: ExportedRecord | None) -> ExportedRecord:
+        """Returns the record of a rule as both sides know it, without outcomes that were purged on one side and the words of those."""
+        known = [one for one in (mine, theirs) if one is not None]
+        merged = known[0] if len(known) == 1 else merged_rule(*known)
+        ours, theirs_counted, of_both = (counts.get(merged.key, {}) for counts in self.counted)
+        sides = [(_use(one), counts) for one, counts in ((mine, ours), (theirs, theirs_counted)) if one is not None]
+        usage = merged_usage([*sides], of_both)
+        use = {name: count for name, count in usage.model_dump().items() if count} if usage is not None else {}
+        anchors = [one for one in merged.body["anchors"] if not self._is_dead_anchor(one)]
+        body = {**merged.body, "anchors": anchors, "use": use or None}
+        if len(anchors) < len(merged.body["anchors"]) and (body["owner"], body.get("way")) not in self.ways:
+            body["way"] = None
+        return merged.model_copy(update={"body": {name: value for name, value in body.items() if value is not None}})
+
+    def _is_dead_anchor(self, outcome: str) -> bool:
+        """Returns True for an outcome that was purged on one side, and is not there again."""
+        is_there = outcome in self.here.memories or outcome in self.file.memories
+        return outcome in self.merge.dead_memories or (not is_there and self.graves.holds(outcome))
+
+    def _note_ways(self) -> None:
+        if not self.graves.stated:
+            return
+        lines = (line for line in chain(self.stored.memories(vectors=False), self.lines()) if isinstance(line, ExportedMemory))
+        for line in lines:
+            if line.id not in self.merge.dead_memories and (way := line.body.get("strategy_used")):
+                self.ways.add((owner_name(line.agent, line.body.get("user_id")), str(way)))
 
     def _is_released(self, memory_id: str) -> bool:
         """Returns True if a memory that was in quarantine here is in none, or is gone."""
@@ -264,8 +289,9 @@ class _Planner:
             self.merge.purges.append(Change(journal.PURGE, f"tombstones/{number}", None, stated))
 
 
-def _is_rule(line: ExportedMemory) -> bool:
-    return line.evidence is not None and line.kind in RULES.values()
+def _use(record: ExportedRecord) -> ExportedUsage:
+    """The usage counts in the record of a rule."""
+    return ExportedUsage.model_validate({**NO_USE, **record.body.get("use", {})})
 
 
 def _ended(side: _Side) -> Iterator[tuple[str, Mapping[str, Counts]]]:

@@ -1,6 +1,6 @@
 """Replacing the secrets that a project holds from before it redacted: its rows are stored anew without them, and its former records are erased.
 
-A secret may be in any record of the journal, and evidence and rules are named by texts. So all that the project holds is exported, redacted, purged
+A secret may be in any record of the journal. So all that the project holds is exported, redacted, purged
 and imported in one transaction. What no record can be redacted in, it loses: history begins anew.
 """
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
+from alma import journal
 from alma.errors import ConflictError, ValidationError
 from alma.memory.redacting import IDS, Redaction
 from alma.memory.room import Room
@@ -79,11 +80,13 @@ def _holds_secret(redaction: Redaction, rows: Iterable[Any]) -> bool:
 
 
 def _ever_stored(room: Room) -> tuple[list[str], list[str]]:
-    """The ids of all memories and the names of all small records that there ever were, but for what is of this store alone."""
+    """The ids of all memories, names of retired rows, and names of all small records that there ever were, but for those of this store alone."""
     names: dict[str, dict[str, None]] = {"memory": {}, "record": {}}
     for entry in room.project.entries():
         for change in entry.changes:
-            if change.table in names:
+            if change.table == journal.RETIRED_TABLE:
+                names["memory"][journal.entity(change.table, change.key)] = None
+            elif change.table in names:
                 names[change.table][change.key] = None
     kept = (f"{LEASE}/", f"{MAINTENANCE}/")
     return list(names["memory"]), [name for name in names["record"] if not name.startswith(kept)]

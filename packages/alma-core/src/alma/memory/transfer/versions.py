@@ -9,12 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.learning.rules import ARCHIVED_BY, EVIDENCE
-from alma.memory.transfer.export_links import RULES
 from alma.text import quoted
 from alma.types.custom import stored_type
 from alma.types.exported import ExportedMemory, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
+from alma.types.rules import MOST_ANCHORS
 
 Counts = Mapping[str, float]
 COUNTED = tuple(ExportedUsage.model_fields)
@@ -31,24 +30,28 @@ class Version:
 def merged_memory(mine: Version, theirs: Version) -> tuple[ExportedMemory, Version]:
     """Returns the memory as both sides know it, with my usage, and the version by which it is archived or in use.
 
-    The words are those that were changed last. It is archived or in use as that was decided last; a rule that was once forgotten stays
-    forgotten. `ConflictError` if an id stands for two things.
+    The words are those that were changed last. It is archived or in use as that was decided last. `ConflictError` if an id stands for two
+    things.
     """
     _check_same(mine.line, theirs.line)
     said = max(mine.line, theirs.line, key=_words)
-    if mine.line.evidence is not None and mine.line.kind in RULES.values():
-        forgotten = [one for one in (mine, theirs) if _is_forgotten(one.line)]
-        if forgotten:
-            kept = max(forgotten, key=_standing)
-            return _with(said, kept.line.archived_at, mine.line.usage, is_forgotten=True), kept
-        return _with(said, said.archived_at, mine.line.usage), mine
     kept = max(mine, theirs, key=_standing)
-    return _with(said, kept.line.archived_at, mine.line.usage), kept
+    return said.model_copy(update={"archived_at": kept.line.archived_at, "usage": mine.line.usage}), kept
 
 
 def merged_record(mine: ExportedRecord, theirs: ExportedRecord) -> ExportedRecord:
     """Returns the small record that was changed last."""
     return max(mine, theirs, key=_record_order)
+
+
+def merged_rule(mine: ExportedRecord, theirs: ExportedRecord) -> ExportedRecord:
+    """Returns the record of a rule as both sides know it, with my usage: it rests on the first outcomes of both, has the words that were
+    changed last, and stays archived once a caller archived it on either side."""
+    kept = merged_record(mine, theirs)
+    anchors = sorted({*mine.body["anchors"], *theirs.body["anchors"]})[:MOST_ANCHORS]  # ids rise with time
+    archived = [at for at in (mine.body.get("archived_at"), theirs.body.get("archived_at")) if at is not None]
+    body = {**kept.body, "anchors": anchors, "archived_at": min(archived, default=None), "use": mine.body.get("use")}
+    return kept.model_copy(update={"body": {name: value for name, value in body.items() if value is not None}})
 
 
 def merged_definition(mine: ExportedRecord, theirs: ExportedRecord) -> ExportedRecord:
@@ -87,20 +90,6 @@ def _standing(version: Version) -> tuple[datetime, bool, datetime, str]:
     line = version.line
     latest = max(line.updated_at, line.archived_at or line.updated_at)
     return latest, line.archived_at is not None, line.archived_at or latest, version.reason or ""
-
-
-def _is_forgotten(line: ExportedMemory) -> bool:
-    """Returns True for a rule that a caller archived, False for one that its evidence demoted."""
-    return line.archived_at is not None and line.body.get("metadata", {}).get(ARCHIVED_BY) != EVIDENCE
-
-
-def _with(
-    line: ExportedMemory, archived_at: datetime | None, usage: ExportedUsage | None, *, is_forgotten: bool = False
-) -> ExportedMemory:
-    body = line.body
-    if is_forgotten and "metadata" in body:
-        body = {**body, "metadata": {name: value for name, value in body["metadata"].items() if name != ARCHIVED_BY}}
-    return line.model_copy(update={"archived_at": archived_at, "usage": usage, "body": body})
 
 
 def _record_order(record: ExportedRecord) -> tuple[int, int, str]:

@@ -130,14 +130,14 @@ class Lookups:
             if view is None:
                 return
             seal, held = view.seal, self._holding(())
-            for row, partition, memory_id, body, *times, archived_at in view.session.all(
-                statement, {"project": view.project, **given}
-            ):
+            found = view.session.all(statement, {"project": view.project, **given})
+            for row, partition, memory_id, body, successes, seen_at, created_at, archived_at in found:
                 if partition not in held:
                     held = self._holding((partition,))
                 if held[partition].kind == MemoryType.OUTCOME:
                     opened = seal.open(body, place="memory.body", row=(view.project, memory_id))
-                    yield RecordedOutcome(row, held[partition], memory_id, json.loads(opened), *times, archived_at is not None)
+                    times = seen_at, created_at, archived_at is not None
+                    yield RecordedOutcome(row, held[partition], memory_id, json.loads(opened), successes, *times)
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""

@@ -29,6 +29,8 @@ from alma.types.rules import RULE
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
 
+_REPORT = entity("record", f"{MAINTENANCE}/{UPGRADE}")
+
 _CLASS_CHARS = 17
 """Characters that ids of retired rows on the same task have in common."""
 
@@ -165,6 +167,7 @@ def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
     """Returns the retired rows that the journal has of purged memories: counts of their tasks, and learned rules that rest on these or quote them.
     They are in no table, so what they say of others is lost without harm."""
     linked = {row[RETIRED_COLUMN] for name in named for row in log.rows(name) if row.get(RETIRED_COLUMN)}
+    linked |= {one["counts"] for one in _imported_counts(log) if one["id"] in named}
     starts = sorted({entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked})
     counts = {key for start in starts for key in log.keys(start, end="~")}
     rows = [row for key in counts for row in log.rows(key)]
@@ -174,10 +177,21 @@ def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
     return counts | {rule for rule in _retired_rules(log) if rule in rules or _quotes(log, rule, words.all())}
 
 
+def _upgraded(log: _Log) -> Iterator[Change]:
+    """Yields the changes by which a former version was upgraded."""
+    for seq in log.seqs(_REPORT):
+        yield from log.changes(seq)
+
+
 def _retired_rules(log: _Log) -> Iterator[str]:
     """Yields the ids of learned rules that were rows in former versions."""
-    for seq in log.seqs(entity("record", f"{MAINTENANCE}/{UPGRADE}")):
-        yield from (one.key for one in log.changes(seq) if one.table == "memory" and one.after is None)
+    return (change.key for change in _upgraded(log) if change.table == "memory" and change.after is None)
+
+
+def _imported_counts(log: _Log) -> Iterator[Mapping[str, Any]]:
+    """Yields the reports of stated rules that counts without an outcome became."""
+    reports = (change.after["body"] for change in _upgraded(log) if entity(change.table, change.key) == _REPORT and change.after)
+    return (one for report in reports for one in report["imported"] if "counts" in one)
 
 
 def _quotes(log: _Log, rule: str, texts: Collection[str]) -> bool:
@@ -195,7 +209,7 @@ def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[st
         if name in doomed or not any(_is_quoted(row, doomed, words) for row in rows):
             continue
         if left is None:
-            left = {pair for pair in owned_strategies(view, without=doomed)}
+            left = owned_strategies(view, without=doomed)
         found[name] = None if raw is None else _without(rows[0], doomed, left)
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, Change, State
+from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, UPGRADED, Change, State
 from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import TABLES, View
@@ -23,11 +23,10 @@ from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE, UPGRADE
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, user_in
-from alma.types.passages import Passage
-from alma.types.rules import FAILS, RULE, WORKS, RuleRecord, rule_id
+from alma.types.passages import passages_of
+from alma.types.rules import FAILS, MOST_ANCHORS, RULE, WORKS, RuleRecord, rule_id
 
-ACTOR, OPERATION = "alma", "upgrade"
-MOST_ANCHORS = 8
+ACTOR = "alma"
 
 SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
 _WORDING = {MemoryType.HEURISTIC.value: "strategy", MemoryType.ANTI_PATTERN.value: "pattern"}
@@ -57,6 +56,7 @@ class FormerRule:
 class FormerCount:
     """Counts of a strategy that no outcome bears out, and that formed no rule."""
 
+    id: str
     owner: str
     strategy: str
     task: str
@@ -152,7 +152,7 @@ class Former:
                 continue
             if (row["agent"], _strategy_key(key)) not in self.by_strategy:
                 task = row["task"] or self._task_of_class(row) or "such tasks"
-                yield FormerCount(row["agent"], row["strategy"], task, row["successes"], row["trials"], row["observed_at"])
+                yield FormerCount(key, row["agent"], row["strategy"], task, row["successes"], row["trials"], row["observed_at"])
 
     def _task_of_class(self, row: Mapping[str, Any]) -> str | None:
         found = (one for (table, _), one in self.rows.items() if table == RETIRED_TABLE and one["task"])
@@ -191,7 +191,7 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
         known = known.grown(rows, max(row for row, *_ in rows), view.seal)
     write = Write(
         *(view.session, project, view.project, seq + 1, head, found.learned_seq, 0),
-        *(ACTOR, OPERATION, at, view.seal, text, known, {}),
+        *(ACTOR, UPGRADED, at, view.seal, text, known, {}),
     )
     rules, counts = list(former.rules()), list(former.unborne_counts())
     changes = [change for rule in rules for change in _changes_of(rule, former, at=at) if _fits(view, change)]
@@ -205,8 +205,8 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
     for count in counts:
         memory = count.memory(project)
         if ("memory", memory.id) not in found.rows:
-            write.add(memory, [Passage(text=memory.text, position=0)], {})
-            imported.append({"id": memory.id, "successes": count.successes, "trials": count.trials})
+            write.add(memory, passages_of(memory), {})
+            imported.append({"id": memory.id, "successes": count.successes, "trials": count.trials, "counts": count.id})
     report = {"rules": len(gone), "imported": imported}
     note = {"version": 1, "body": report, "updated_at": at}
     write.apply([*changes, Change("record", f"{MAINTENANCE}/{UPGRADE}", None, note)])
