@@ -124,9 +124,7 @@ def is_exchanged(one: Wording, other: Wording) -> bool:
     changed = [place for place, (word, instead) in enumerate(zip(mine, theirs, strict=True)) if word != instead]
     start, end = (changed[0], changed[-1] + 1) if changed else (0, 0)
     moved = theirs[start:end]
-    return not (one.earlier and other.earlier) and all(
-        mine[cut:end] + mine[start:cut] != moved for cut in range(start, end + 1)
-    )
+    return not (one.earlier and other.earlier) and all(mine[cut:end] + mine[start:cut] != moved for cut in range(start, end + 1))
 
 
 def opposites_in(one: Wording, other: Wording) -> Iterator[tuple[str, str]]:
