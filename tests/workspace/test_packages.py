@@ -37,7 +37,6 @@ OPEN = ("alma.types.", "alma.testing.", "alma.storage.relational.")
 """Rooms whose modules are public one by one; the last is what a SQL store of another package stands on."""
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
-SUITES = sorted({path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")})
 
 
 def read(project: Path) -> dict[str, Any]:
@@ -103,16 +102,6 @@ def test_a_package_that_stands_on_the_core_imports_public_names_alone(project: P
             if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "alma":
                 found.add(node.module)
     assert {each for each in found if each not in PUBLIC and not each.startswith(OPEN)} == set()
-
-
-@pytest.mark.parametrize("suite", SUITES)
-def test_a_nox_session_runs_the_suite(suite: str) -> None:
-    called = [
-        [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-        for call in ast.walk(ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8")))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"run_suites", "test_adapter"}
-    ]
-    assert any(f"tests/{suite}" in arguments or suite in arguments for arguments in called)
 
 
 @pytest.mark.parametrize("folder", [ROOT, *(path.parent for path in MEMBERS)], ids=lambda folder: folder.name)
