@@ -1,8 +1,8 @@
 """One session for each environment. `uv run nox` runs those that the changes since the last complete run need, `uv run nox -s complete` all of them,
 `uv run nox -s core` one.
 
-Each session names what it is about, what it installs and what it reads; `.ci/selection.py` chooses by that. A session that has contracts has a second,
-shorter one, `NAME-contracts`, for a change in what it stands on.
+Each session names what it is about, what it installs and what it reads; `.ci/selection.py` chooses by that. A session that has contracts has a
+second, shorter one, `NAME-contracts`, for a change in what it stands on.
 
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.

@@ -35,7 +35,7 @@ def print_left_out(folder: Path) -> None:
     """Prints a line for each session of which nothing, or only the contracts, ran."""
     for each in json.loads((folder / "changes.json").read_text(encoding="utf-8")):
         runs = "contracts only" if each["runs"] == "contracts" else "not run"
-        print(f"{each['session']:<28} {runs:<14} {each['reason']}")
+        print(f"{each['session']:<28} {runs:<16} {each['reason']}")
 
 
 def main(folder: Path) -> int:
@@ -52,7 +52,7 @@ def main(folder: Path) -> int:
         counts = tally(folder / "reports" / f"{name}.xml")
         passed += counts.passed
         failed += max(counts.failed, int(result != "success"))
-        print(f"{name:<28} {result:<14} {counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped")
+        print(f"{name:<28} {result:<16} {counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped")
     print(f"{passed} passed, {failed} failed")
     return int(failed > 0 or passed == 0)
 
