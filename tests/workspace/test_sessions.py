@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from selection import SHARED, Extent, closure
 
 ROOT = Path(__file__).resolve().parents[2]
