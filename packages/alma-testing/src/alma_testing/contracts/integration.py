@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from alma import ALMA
 from alma.errors import AlmaError
-from alma.integration.views import RunReport, RunView
-from alma.memory.alma import ALMA
+from alma.integration import RunReport, RunView
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict
 

@@ -9,7 +9,7 @@ from alma.types.memories import AnyMemory, CustomMemory, Memory, UserPreference
 from alma.types.slice import MemorySlice
 
 if TYPE_CHECKING:
-    from alma.memory.alma import ALMA
+    from alma import ALMA
 
 Wanted = str | Memory | Callable[[AnyMemory], object]
 """Words that a memory's text or keywords hold, in any case; a memory; or a predicate."""

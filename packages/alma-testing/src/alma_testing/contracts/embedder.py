@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from alma.errors import EmbeddingError
 from alma.protocols import Embedder
-from alma.testing.contracts.texts import few_examples, storable_texts
+from alma_testing.contracts.texts import few_examples, storable_texts
 
 NewEmbedder = Callable[[], Embedder]
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from alma.errors import ConflictError, StorageError
 from alma.protocols import ListsProjects, Project, Snapshotable, Store
-from alma.testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
-from alma.testing.clocks import START
-from alma.testing.contracts.brute_force import BruteForce
-from alma.testing.contracts.store_writing import change, everything, put
-from alma.testing.contracts.stored import (
+from alma.types.memories import Outcome
+from alma.types.passages import passages_of
+from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
+from alma_testing.clocks import START
+from alma_testing.contracts.brute_force import BruteForce
+from alma_testing.contracts.store_writing import change, everything, put
+from alma_testing.contracts.stored import (
     AT,
     DAY,
     OpenStore,
@@ -28,9 +30,7 @@ from alma.testing.contracts.stored import (
     stored_memories,
     vectors_for,
 )
-from alma.testing.contracts.texts import few_examples
-from alma.types.memories import Outcome
-from alma.types.passages import passages_of
+from alma_testing.contracts.texts import few_examples
 
 
 class StoreKeeps(WithStore):

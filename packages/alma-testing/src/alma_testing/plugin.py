@@ -8,15 +8,15 @@ import pytest
 
 if TYPE_CHECKING:
     from alma import ALMA, MemoryScope
-    from alma.testing.clocks import FixedClock
+    from alma_testing.clocks import FixedClock
 
-pytest.register_assert_rewrite("alma.testing.contracts")
+pytest.register_assert_rewrite("alma_testing.contracts")
 
 
 @pytest.fixture
 def alma_clock() -> "FixedClock":
     """The clock of `alma_memory`: it stays at noon of March 1st, 2026, until `advance` is called."""
-    from alma.testing.clocks import FixedClock
+    from alma_testing.clocks import FixedClock
 
     return FixedClock()
 

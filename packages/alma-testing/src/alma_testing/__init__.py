@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from alma.testing.builders import (
+    from alma_testing.builders import (
         make_anti_pattern,
         make_domain_knowledge,
         make_heuristic,
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         make_user_preference,
         make_vector_changes,
     )
-    from alma.testing.clocks import FixedClock, SteppingClock
-    from alma.testing.contracts import (
+    from alma_testing.clocks import FixedClock, SteppingClock
+    from alma_testing.contracts import (
         CandidateSearchContract,
         EmbedderContract,
         FileStoreContract,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         TextScoresContract,
         VectorIndexContract,
     )
-    from alma.testing.fakes import MockEmbedder, MockStorage
-    from alma.testing.recalls import assert_never_recalls, assert_recalls
+    from alma_testing.fakes import MockEmbedder, MockStorage
+    from alma_testing.recalls import assert_never_recalls, assert_recalls
 
 _HOMES = {
     **dict.fromkeys(
@@ -103,13 +103,13 @@ _FORMER = {
 def __getattr__(name: str) -> Any:
     known = _FORMER.get(name, name)
     if known not in _HOMES:
-        raise AttributeError(f"module 'alma.testing' has no attribute {name!r}")
+        raise AttributeError(f"module 'alma_testing' has no attribute {name!r}")
     return getattr(_loaded(_HOMES[known]), known)
 
 
 def _loaded(home: str) -> Any:
     try:
-        return import_module(f"alma.testing.{home}")
+        return import_module(f"alma_testing.{home}")
     except ModuleNotFoundError as missing:
         if missing.name not in ("hypothesis", "pytest"):
             raise

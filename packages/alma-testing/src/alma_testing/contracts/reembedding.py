@@ -6,9 +6,9 @@ import pytest
 
 from alma.errors import ConflictError, EmbedderMismatchError
 from alma.protocols import NextVectors, Project, Reembeddable, Store, Unembedded
-from alma.testing.builders import make_outcome
-from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, rows_of, vector_of
 from alma.types.embedding import Fingerprint
+from alma_testing.builders import make_outcome
+from alma_testing.contracts.stored import AT, WithStore, add, found_by_words, rows_of, vector_of
 
 OTHER = Fingerprint(model="other", revision="1", dimension=24, precision="float32", token_limit=0, preparation="none-1")
 

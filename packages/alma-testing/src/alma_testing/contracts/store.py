@@ -1,11 +1,11 @@
 """The contract of stores."""
 
-from alma.testing.contracts.portable import PortableContract
-from alma.testing.contracts.store_journal import StoreRemembers
-from alma.testing.contracts.store_lookups import StoreLookups
-from alma.testing.contracts.store_reading import StoreFigures, StoreKeeps
-from alma.testing.contracts.store_writing import StoreWrites
-from alma.testing.contracts.text_scores import TextScoresContract
+from alma_testing.contracts.portable import PortableContract
+from alma_testing.contracts.store_journal import StoreRemembers
+from alma_testing.contracts.store_lookups import StoreLookups
+from alma_testing.contracts.store_reading import StoreFigures, StoreKeeps
+from alma_testing.contracts.store_writing import StoreWrites
+from alma_testing.contracts.text_scores import TextScoresContract
 
 
 class StoreContract(StoreKeeps, StoreWrites, StoreLookups, StoreRemembers, StoreFigures, TextScoresContract, PortableContract):

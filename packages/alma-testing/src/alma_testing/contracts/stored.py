@@ -11,10 +11,10 @@ import pytest
 from alma.journal import State, replay, rows_hash
 from alma.protocols import CommonWords, Project, Store, TextScores
 from alma.retrieval import bm25
-from alma.testing.clocks import START
 from alma.types.identity import to_micros
 from alma.types.memories import Memory
 from alma.types.passages import Passage, embedded, passages_of
+from alma_testing.clocks import START
 
 OpenStore = Callable[[Path], Store]
 

@@ -8,10 +8,17 @@ import pytest
 
 from alma.errors import ConflictError
 from alma.protocols import Project, Snapshot, Store
-from alma.testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
-from alma.testing.clocks import START
-from alma.testing.contracts.store_writing import change, everything, put
-from alma.testing.contracts.stored import (
+from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS
+from alma.types.episodes import END, EPISODE, LEASE, STEP
+from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportedUsage
+from alma.types.identity import to_micros
+from alma.types.memories import Memory
+from alma.types.passages import Passage, passages_of
+from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
+from alma_testing.clocks import START
+from alma_testing.contracts.store_writing import change, everything, put
+from alma_testing.contracts.stored import (
     AT,
     WithStore,
     add,
@@ -23,13 +30,6 @@ from alma.testing.contracts.stored import (
     vector_of,
     vectors_for,
 )
-from alma.types.changes import Change
-from alma.types.custom import DEFINITIONS
-from alma.types.episodes import END, EPISODE, LEASE, STEP
-from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportedUsage
-from alma.types.identity import to_micros
-from alma.types.memories import Memory
-from alma.types.passages import Passage, passages_of
 
 TIMES = ("seen_at", "created_at", "updated_at")
 TURNS = (

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from alma.journal import tombstones
 from alma.protocols import Project, Store
-from alma.testing.builders import make_heuristic, make_outcome, make_user_preference
-from alma.testing.clocks import START
-from alma.testing.contracts.store_writing import change, put
-from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, record, replayed, row_of, rows_of
 from alma.types.identity import to_micros
+from alma_testing.builders import make_heuristic, make_outcome, make_user_preference
+from alma_testing.clocks import START
+from alma_testing.contracts.store_writing import change, put
+from alma_testing.contracts.stored import AT, WithStore, add, found_by_words, record, replayed, row_of, rows_of
 
 TELLTALE = "Zanzibar-4711"
 

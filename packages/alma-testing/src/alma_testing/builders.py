@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from alma.testing.clocks import START
 from alma.types.kinds import Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types.slice import MemorySlice, ranked
+from alma_testing.clocks import START
 
 if TYPE_CHECKING:
     from alma.protocols import VectorChanges

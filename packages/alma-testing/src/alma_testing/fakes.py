@@ -12,8 +12,8 @@ from alma.embedding import HashEmbedder
 from alma.errors import EmbeddingError
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.store import SQLStorage
-from alma.testing.clocks import START
 from alma.types.embedding import Fingerprint
+from alma_testing.clocks import START
 
 if TYPE_CHECKING:
     from alma.protocols import Matrix

@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import net, reversed_changes
 from alma.protocols import Project, Store, Write
-from alma.testing.builders import (
+from alma.types.memories import Memory
+from alma.types.partition import Partition
+from alma.types.passages import Passage, passages_of
+from alma_testing.builders import (
     make_anti_pattern,
     make_domain_knowledge,
     make_heuristic,
     make_outcome,
     make_user_preference,
 )
-from alma.testing.contracts.stored import (
+from alma_testing.contracts.stored import (
     AT,
     WithStore,
     add,
@@ -31,10 +34,7 @@ from alma.testing.contracts.stored import (
     stored_memories,
     vectors_for,
 )
-from alma.testing.contracts.texts import few_examples, storable_texts
-from alma.types.memories import Memory
-from alma.types.partition import Partition
-from alma.types.passages import Passage, passages_of
+from alma_testing.contracts.texts import few_examples, storable_texts
 
 MAKERS: tuple[Callable[..., Memory], ...] = (
     make_outcome,

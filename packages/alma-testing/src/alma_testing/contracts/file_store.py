@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from alma.protocols import Project, Store
-from alma.testing.builders import make_outcome
-from alma.testing.contracts.store_journal import TELLTALE
-from alma.testing.contracts.stored import AT, WithStore, add
+from alma_testing.builders import make_outcome
+from alma_testing.contracts.store_journal import TELLTALE
+from alma_testing.contracts.stored import AT, WithStore, add
 
 
 class FileStoreContract(WithStore):

@@ -8,11 +8,11 @@ import pytest
 from alma.errors import MemoryNotFoundError
 from alma.observing import place_of
 from alma.protocols import Lookups, Place, Project, Store
-from alma.testing.builders import make_heuristic, make_outcome
-from alma.testing.contracts.stored import AT, WithStore, add, contents, replayed, row_of, rows_of, vector_of, vectors_for
 from alma.types.evidence import NO_STRATEGY, Evidence, StoredEvidence, TaskPlace, class_id, evidence_id
 from alma.types.memories import Outcome
 from alma.types.passages import passages_of
+from alma_testing.builders import make_heuristic, make_outcome
+from alma_testing.contracts.stored import AT, WithStore, add, contents, replayed, row_of, rows_of, vector_of, vectors_for
 
 MANY = 40_000
 """More keys than one statement of SQLite or PostgreSQL accepts as values."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from alma.protocols import CandidateFactory, CandidateSearch, VectorsRequest
-from alma.testing.builders import make_vector_changes
-from alma.testing.fakes import MockEmbedder
+from alma_testing.builders import make_vector_changes
+from alma_testing.fakes import MockEmbedder
 
 DIMENSION = 32
 
