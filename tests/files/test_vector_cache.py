@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from alma.storage.file.vector_cache import VectorCache
+from alma_files.vector_cache import VectorCache
 
 ONE, TWO, THREE = ({bytes([number]) * 16: bytes([number]) * 8} for number in (1, 2, 3))
 

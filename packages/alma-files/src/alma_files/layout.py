@@ -14,13 +14,10 @@ from urllib.parse import quote
 from alma import folders
 from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
+from alma.files import STORE_HEADER
 from alma.storage.sqlite.driver_errors import storage_errors
 
 FORMAT = 1
-HEADER = "store.json"
-ENDING = ".files"
-"""Of the name of the folder."""
-
 _PLAIN = re.compile("[a-z0-9][a-z0-9_-]{0,60}")
 
 State = Mapping[str, tuple[int, int, int]]
@@ -63,14 +60,14 @@ class Layout:
         with storage_errors(self.folder), os.scandir(self.folder) as entries:
             found = {}
             for entry in entries:
-                if entry.name.endswith(".jsonl") or entry.name == HEADER:
+                if entry.name.endswith(".jsonl") or entry.name == STORE_HEADER:
                     stat = os.stat(entry.path)
                     found[entry.name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
             return found
 
     def read_header(self) -> dict[str, str] | None:
         """The values of the store; `None` if there is none here. `CorruptStoreError` if they are not as they were written."""
-        path = self.folder / HEADER
+        path = self.folder / STORE_HEADER
         with storage_errors(path):
             if not path.exists():
                 return None
@@ -89,7 +86,7 @@ class Layout:
     def write_header(self, values: Mapping[str, str]) -> None:
         """Puts the values of the store in place of those before."""
         found = {"format": FORMAT, "values": dict(sorted(values.items())), "checksum": _checksum(values)}
-        self.replace(self.folder / HEADER, json.dumps(found, indent=2, ensure_ascii=False).encode() + b"\n")
+        self.replace(self.folder / STORE_HEADER, json.dumps(found, indent=2, ensure_ascii=False).encode() + b"\n")
 
     def replace(self, path: Path, data: bytes) -> None:
         """Writes a file whole: temporary name, fsync, rename."""
@@ -145,12 +142,6 @@ class Layout:
             if lock(descriptor):
                 shutil.rmtree(place, ignore_errors=True)
             os.close(descriptor)
-
-
-def is_in_a_store(path: Path) -> bool:
-    """Returns True if a file at that path would stand among those of a file store."""
-    places = path.parent.resolve(), path.parent.resolve().parent
-    return any(place.name.endswith(ENDING) and (place / HEADER).is_file() for place in places)
 
 
 def _checksum(values: Mapping[str, str]) -> str:

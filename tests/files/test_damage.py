@@ -14,9 +14,8 @@ import pytest
 from alma import ALMA
 from alma.errors import CorruptStoreError, StorageError, ValidationError
 from alma.protocols import StoreRequest
-from alma.storage.file import database
-from alma.storage.file.store import open_files
 from alma.testing import MockEmbedder
+from alma_files import database, open_files
 from alma_testing.clocks import START
 
 TASK = "Test the login form"
@@ -151,7 +150,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(tmp_path: Path, monkeyp
         alma.learn("helena", TASK, "success", "First")
         before = journal_of(tmp_path).read_bytes()
         with monkeypatch.context() as patched:
-            patched.setattr("alma.storage.file.layout.os.fsync", full)
+            patched.setattr("alma_files.layout.os.fsync", full)
             with pytest.raises(StorageError, match="No space left"):
                 alma.learn("helena", TASK, "success", "Second")
         assert journal_of(tmp_path).read_bytes() == before

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from alma.storage.file.projected import stored_values, vector_row, vectors_after
-from alma.storage.file.projecting import SEAL
-from alma.storage.file.vector_cache import VectorCache, drop_others
 from alma.storage.relational.evidence import strategies
 from alma.storage.relational.reembedding import NEXT, SERVING
 from alma.storage.relational.rows import text_hash
 from alma.storage.sqlite.session import Connection
 from alma.types.embedding import Fingerprint
+from alma_files.projected import stored_values, vector_row, vectors_after
+from alma_files.projecting import SEAL
+from alma_files.vector_cache import VectorCache, drop_others
 
 _EMBEDDED = "SELECT DISTINCT project, text_hash FROM passage WHERE text_hash IS NOT NULL"
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from alma.errors import ConfigurationError, ConflictError, CorruptStoreError
-from alma.storage.file.database import FileDatabase
-from alma.storage.file.layout import ENDING, HEADER, Layout
-from alma.storage.file.locking import locked_file
+from alma.files import STORE_ENDING, STORE_HEADER
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.sqlite import driver_errors
@@ -19,6 +17,9 @@ from alma.storage.sqlite.session import connection_of
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
 from alma.types.stored import Moved, StoreRequest
+from alma_files.database import FileDatabase
+from alma_files.layout import Layout
+from alma_files.locking import locked_file
 
 DRAFT = ".moving"
 
@@ -96,7 +97,7 @@ def open_files(request: StoreRequest) -> FileStorage:
             "encryption: the store 'file' is readable text and does not encrypt; remove the key, or use sqlite"
         )
     folder = str(request.options.get("url", request.folder)).removeprefix("file://")
-    layout = Layout(Path(request.folder, folder, f"{Path(request.db_name).stem}{ENDING}"))
+    layout = Layout(Path(request.folder, folder, f"{Path(request.db_name).stem}{STORE_ENDING}"))
     if request.is_draft:
         _check_free(layout)
         layout = Layout(layout.folder.with_name(f"{layout.folder.name}{DRAFT}"))
@@ -125,7 +126,7 @@ def _check_empty(layout: Layout) -> None:
     """`CorruptStoreError` if there are journals: a new header would make them those of another store."""
     if found := layout.state():
         raise CorruptStoreError(
-            f"{layout.folder / HEADER} is missing, though {min(found)} is there; restore it, from git say, or move the folder away"
+            f"{layout.folder / STORE_HEADER} is missing, though {min(found)} is there; restore it, from git say, or move the folder away"
         )
 
 

@@ -16,12 +16,22 @@ from pathlib import Path
 from alma import journal
 from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
+from alma.files import STORE_HEADER
 from alma.journal import JournalRecord
-from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next, take_serving
-from alma.storage.file.layout import HEADER, Layout, State
-from alma.storage.file.lines import check_chain, line_of, read_lines
-from alma.storage.file.locking import locked_file
-from alma.storage.file.projected import (
+from alma.storage.relational.evidence import strategies
+from alma.storage.relational.reembedding import SERVING
+from alma.storage.relational.rows import text_hash
+from alma.storage.relational.store_values import note_checksum
+from alma.storage.sqlite import driver_errors
+from alma.storage.sqlite.creating import create_database
+from alma.storage.sqlite.database import Database, _Reading
+from alma.storage.sqlite.driver_errors import DriverErrors, storage_errors
+from alma.storage.sqlite.session import Connection
+from alma_files.cached import add_new, replace_all, serving_cache, take_next, take_serving
+from alma_files.layout import Layout, State
+from alma_files.lines import check_chain, line_of, read_lines
+from alma_files.locking import locked_file
+from alma_files.projected import (
     end_of,
     erased_in,
     erased_seqs,
@@ -36,17 +46,8 @@ from alma.storage.file.projected import (
     texts_of,
     vector_row,
 )
-from alma.storage.file.projecting import SEAL, project_difference, project_new, project_whole
-from alma.storage.file.vector_cache import Extent
-from alma.storage.relational.evidence import strategies
-from alma.storage.relational.reembedding import SERVING
-from alma.storage.relational.rows import text_hash
-from alma.storage.relational.store_values import note_checksum
-from alma.storage.sqlite import driver_errors
-from alma.storage.sqlite.creating import create_database
-from alma.storage.sqlite.database import Database, _Reading
-from alma.storage.sqlite.driver_errors import DriverErrors, storage_errors
-from alma.storage.sqlite.session import Connection
+from alma_files.projecting import SEAL, project_difference, project_new, project_whole
+from alma_files.vector_cache import Extent
 
 _LOG = logging.getLogger("alma")
 
@@ -211,13 +212,13 @@ class FileDatabase(Database):
         with super().transaction() as connection:
             changed = {name: state for name, state in found.items() if self._known.get(name) != state}
             served = stored_values(connection)[SERVING[1]]
-            if HEADER in changed:
+            if STORE_HEADER in changed:
                 self._take_header(connection)
             cached = self._cached_vectors(connection, changed)
             for name in changed:
-                if name != HEADER:
+                if name != STORE_HEADER:
                     self._take_journal(connection, name, cached)
-            if HEADER in changed:
+            if STORE_HEADER in changed:
                 if stored_values(connection)[SERVING[1]] != served:
                     take_serving(connection, self.layout.cache)
                 take_next(connection, self.layout.cache)
@@ -226,7 +227,7 @@ class FileDatabase(Database):
 
     def _cached_vectors(self, connection: Connection, changed: State) -> Mapping[bytes, bytes]:
         """The cached vectors that changed journals may need. For journals that have grown those are the new ones: a cache is long to read."""
-        journals = changed.keys() - {HEADER}
+        journals = changed.keys() - {STORE_HEADER}
         if not journals:
             return {}
         known = self._read if journals <= self._known.keys() else None
