@@ -20,7 +20,10 @@ nox.options.allow_parallel = True
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
-FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+FACADE = [
+    *(f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")),
+    "tests/cli/migrating",
+]
 """The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
 WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")

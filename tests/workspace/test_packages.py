@@ -37,10 +37,12 @@ OPEN = ("alma.types.", "alma.storage.relational.", "alma.storage.sqlite.")
 """Rooms whose modules are public one by one; the last two are what a store of another package stands on."""
 
 BESIDES = {
+    "alma-cli": {"alma.memory.arguments", "alma.memory.progress", "alma.memory.room", "alma.memory.transfer.intake"},
     "alma-files": {"alma.file_locks", "alma.journal"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
-"""What one package imports from besides: the journals are the files of one, the other checks stores against the pure rules of the core."""
+"""What one package imports from besides. alma-cli reads databases of other programs and has the core take the rows in; the files of alma-files
+are journals; alma-testing checks stores against the pure rules of the core."""
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 SUITES = sorted({path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")})

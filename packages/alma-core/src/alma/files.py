@@ -14,6 +14,9 @@ from alma.errors import StorageError, ValidationError
 from alma.storage.sqlite.connections import is_open_here
 from alma.text import shortened
 
+SQLITE_HEADER = b"SQLite format 3\0"
+"""The first bytes of each SQLite database."""
+
 STORE_ENDING = ".files"
 """Of the name of the folder of a file store, which the package alma-files makes."""
 
@@ -22,7 +25,6 @@ STORE_HEADER = "store.json"
 
 _OF_A_STORE = ("-wal", "-shm", "-journal", ".holder", ".index")
 _BESIDE_A_STORE = ("config.yaml", ".gitignore")
-_DATABASE = b"SQLite format 3\0"
 _DRAFT_NAME = 40
 
 
@@ -182,7 +184,7 @@ def _is_database(path: Path) -> bool:
     if is_open_here(path):
         return True
     with path.open("rb") as file:
-        return file.read(len(_DATABASE)) == _DATABASE
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ValidationError
-from alma.memory import arguments as args
+from alma.memory.arguments import checked_duration, checked_metadata, checked_name, checked_text, optional_label, optional_text
 from alma.types.identity import as_utc
 
 Row = Mapping[str, object]
@@ -29,23 +29,23 @@ class ForeignRow:
 
     def name(self, name: str) -> str:
         """Returns an agent or a user. `ScopeViolationError` if there is none."""
-        return args.checked_name(self.get(name), name)
+        return checked_name(self.get(name), name)
 
     def text(self, name: str) -> str:
         """Returns a required text. `ValidationError` if it is empty or cannot be stored."""
-        return args.checked_text(self.get(name), name)
+        return checked_text(self.get(name), name)
 
     def optional_text(self, name: str) -> str | None:
         """Returns a text that may be empty. `ValidationError` if it cannot be stored."""
-        return args.optional_text(self.get(name), name)
+        return optional_text(self.get(name), name)
 
     def label(self, name: str, default: str) -> str:
         """Returns a short text, the default if it is empty or invalid."""
-        return self._or_without(name, lambda value: args.optional_label(value, name)) or default
+        return self._or_without(name, lambda value: optional_label(value, name)) or default
 
     def duration(self, name: str) -> int | None:
         """Returns milliseconds, if they are valid."""
-        found: int | None = self._or_without(name, args.checked_duration)
+        found: int | None = self._or_without(name, checked_duration)
         return found
 
     def confidence(self, default: float) -> float:
@@ -80,7 +80,7 @@ class ForeignRow:
         others = {name: value for name, value in self.row.items() if name not in self.taken and _is_filled(value)}
         known = {name: value for name, value in origin.items() if value is not None}
         try:
-            return args.checked_metadata({**given, key: {**others, **known}})
+            return checked_metadata({**given, key: {**others, **known}})
         except ValidationError:
             self.remarks.append("metadata left out: it cannot be stored")
             return {}

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alma.errors import StorageError, ValidationError
+from alma.files import SQLITE_HEADER
 from alma.storage.sqlite.connections import is_open_here
 from alma.text import quoted
 
-HEADER = b"SQLite format 3\0"
 LONGEST_NAME = 200
 _WAL_AT = 18
 """The byte of the header that is 2 in a database with a write-ahead log."""
@@ -88,7 +88,7 @@ def foreign_database(path: Path) -> Iterator[ForeignDatabase]:
             head = file.read(100)
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror or error}") from error
-    if not head.startswith(HEADER):
+    if not head.startswith(SQLITE_HEADER):
         raise ValidationError(f"{name} is no SQLite database: {_seen(head)}")
     with tempfile.TemporaryDirectory(prefix="alma-import-") as folder:
         copy = Path(folder, "copy.db")

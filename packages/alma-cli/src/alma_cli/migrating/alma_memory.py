@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ValidationError
-from alma.memory.transfer.foreign_rows import ForeignRow, Row
 from alma.types.identity import EPOCH, to_micros
 from alma.types.kinds import MemoryType, Verdict, VerdictSource
 from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma_cli.migrating.foreign_rows import ForeignRow, Row
 
 ORIGIN = "alma_memory"
 """Metadata key for the origin of a memory: the id and the project of its row, and columns that have no field here."""

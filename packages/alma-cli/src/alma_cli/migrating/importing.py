@@ -9,16 +9,16 @@ from datetime import datetime
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.files import checked_path
-from alma.memory import arguments as args
+from alma.memory.arguments import checked_text
 from alma.memory.progress import Progress, with_progress
 from alma.memory.room import Room
-from alma.memory.transfer.alma_memory import TABLES, Found, Table, read, strategy_of
-from alma.memory.transfer.foreign_rows import Row
 from alma.memory.transfer.intake import AT_ONCE, Candidate, Tally, formed_rules, rule_counts, store
-from alma.storage.sqlite.foreign_sqlite import ForeignDatabase, foreign_database
 from alma.text import quoted, shortened
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.migrated import MigrationReport
+from alma_cli.migrating.alma_memory import TABLES, Found, Table, read, strategy_of
+from alma_cli.migrating.foreign_rows import Row
+from alma_cli.migrating.foreign_sqlite import ForeignDatabase, foreign_database
 
 MOST_LISTED = 8
 _OWN_TABLES = {"journal", "memory", "passage"}
@@ -74,7 +74,7 @@ def _chosen_project(room: Room, database: ForeignDatabase, tables: Sequence[Tabl
                     rows[name] = rows.get(name, 0) + count
     if wanted is None and len(rows) <= 1:
         return next(iter(rows), None)
-    chosen = room.name if wanted is None else args.checked_text(wanted, "project")
+    chosen = room.name if wanted is None else checked_text(wanted, "project")
     if chosen in rows:
         return chosen
     held = ", ".join(f"{shortened(name, 60)!r} ({count:,} rows)" for name, count in sorted(rows.items())[:MOST_LISTED])

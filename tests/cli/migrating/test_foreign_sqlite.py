@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from alma.errors import StorageError
-from alma.storage.sqlite.foreign_sqlite import foreign_database
+from alma_cli.migrating.foreign_sqlite import foreign_database
 
 
 def made(path: Path, *, journal: str = "delete", rows: int = 3) -> sqlite3.Connection:
