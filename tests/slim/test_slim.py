@@ -41,6 +41,24 @@ def test_a_key_says_which_extra_it_needs_and_makes_no_store(store: Path) -> None
     assert list(store.iterdir()) == []
 
 
+def test_a_store_in_files_says_which_extra_it_needs_and_is_not_made(store: Path) -> None:
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[files\]"):
+        ALMA.open(store, project_id="shop", storage="file")
+    with ALMA.open(store, project_id="shop") as alma, pytest.raises(MissingDependencyError, match=r"alma-core\[files\]"):
+        alma.migrate(f"file://{store}/files")
+    assert not (store / "files").exists()
+
+
+def test_the_reader_of_other_databases_says_which_extra_it_needs(store: Path) -> None:
+    with ALMA.open(store, project_id="shop") as alma, pytest.raises(MissingDependencyError, match=r"alma-core\[cli\]"):
+        alma.import_alma_memory(store / "old.db")
+
+
+def test_the_names_for_tests_say_which_extra_they_need() -> None:
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[testing\]"):
+        from alma.testing import FixedClock  # noqa: F401 - the import is the act
+
+
 def test_another_agent_is_shown_nothing(store: Path) -> None:
     learn_once(store)
     with ALMA.open(store, project_id="shop") as alma:

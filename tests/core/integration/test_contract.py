@@ -2,7 +2,7 @@
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
+from alma_testing.contracts.integration import Played, Scene
 from plain_agents import play
 
 
