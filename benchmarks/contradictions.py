@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def judged(records: Sequence[dict[str, str]]) -> list[Pair]:
     """The pairs as ALMA judges them."""
-    from alma.learning.contradictions import conflict
+    from alma_knowledge import conflict
 
     pairs = []
     for record in records:
@@ -87,7 +87,7 @@ def figures(pairs: Sequence[Pair], name: str) -> list[Gate]:
 
 def across(records: Sequence[dict[str, str]], name: str) -> Gate:
     """How many of all other pairs of texts of a file are called contradictions, in a thousand."""
-    from alma.learning.contradictions import conflict
+    from alma_knowledge import conflict
 
     known = {frozenset((record["a"], record["b"])) for record in records}
     texts = sorted({(record["of"], record[side]) for record in records for side in "ab"})

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from alma.redaction.redactor import placeholders_in
 from alma.types.memories import AnyMemory, Conversation
+from alma_guard import placeholders_in
 from benchmarks.longmemeval.questions import Session
 
 MAY_DIFFER = frozenset({"id", "turns", "held_at", "created_at", "updated_at"})

@@ -31,8 +31,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _ms_a_kilobyte(texts: list[str]) -> float:
-    from alma.learning.suspicion import reason_to_doubt
-    from alma.redaction import Redactor
+    from alma_guard import Redactor, reason_to_doubt
 
     redact = Redactor(b"benchmark")
     rounds = []

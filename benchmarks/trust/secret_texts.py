@@ -53,7 +53,7 @@ def figures(data: Path, half: str, embedder: str, folder: Path) -> list[Gate]:
 
 
 def _replaced(rows: Sequence[dict[str, Any]]) -> float:
-    from alma.redaction import Redactor
+    from alma_guard import Redactor
 
     redact = Redactor(b"benchmark")
     changed = [text for text, _ in map(texts_of, rows) if redact(text) != text]

@@ -1,8 +1,9 @@
-"""alma-core alone, from its wheel, with nothing beyond its four dependencies: it imports, learns and answers."""
+"""alma-core alone, from its wheel, with nothing beyond its dependencies: it imports, learns and answers."""
 
 import importlib.util
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def learn_once(store: Path) -> None:
         alma.learn(agent="dev", task=TASK, outcome="success", strategy_used="Blue-green deployment with health checks")
 
 
-@pytest.mark.parametrize("module", ["alma_minilm", "cryptography", "onnxruntime", "tokenizers", "typer"])
+@pytest.mark.parametrize("module", ["alma_knowledge", "alma_minilm", "cryptography", "onnxruntime", "tokenizers", "typer"])
 def test_no_extra_is_installed(module: str) -> None:
     assert importlib.util.find_spec(module) is None
 
@@ -33,6 +34,23 @@ def test_what_was_learned_is_found_without_a_model(store: Path) -> None:
     with ALMA.open(store, project_id="shop") as alma:
         memories = alma.retrieve(task=TASK, agent="dev")
     assert [outcome.strategy_used for outcome in memories.outcomes] == ["Blue-green deployment with health checks"]
+
+
+def test_the_newest_fact_of_a_domain_comes_first_and_none_is_said_to_contradict_another(store: Path) -> None:
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    days = iter(range(1_000))
+    with ALMA.open(store, project_id="shop", clock=lambda: start + timedelta(hours=next(days))) as alma:
+        old = alma.add_domain_knowledge("dev", "billing", "The checkout timeout is 30 s")
+        other = alma.add_domain_knowledge("dev", "mail", "The checkout timeout is written in the footer of each mail")
+        new = alma.add_domain_knowledge("dev", "billing", "The timeout of a checkout with a cart is 60 s now")
+        found = alma.retrieve("The checkout timeout is 30 s", "dev")
+        verified = alma.retrieve("The checkout timeout is 30 s", "dev", verified=True)
+    ids = [memory.id for memory in found.domain_knowledge]
+    assert set(ids) == {old.id, other.id, new.id}
+    assert ids.index(new.id) < ids.index(old.id)
+    assert verified.ids == found.ids
+    assert (found.contradictions, verified.contradictions) == ((), ())
+    assert found.to_prompt().count("(as of ") == 3
 
 
 def test_a_key_says_which_extra_it_needs_and_makes_no_store(store: Path) -> None:

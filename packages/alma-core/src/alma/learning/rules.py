@@ -7,8 +7,8 @@ from typing import Any
 from alma.evidence import Tally
 from alma.learning.informative_error import most_informative
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
-from alma.learning.suspicion import flagged
 from alma.text import matched_text, shortened
+from alma.types.doubts import flagged
 from alma.types.evidence import AntiPatternText, Evidence
 from alma.types.identity import from_micros
 from alma.types.memories import AntiPattern, Heuristic

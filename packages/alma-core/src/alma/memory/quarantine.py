@@ -5,13 +5,14 @@ A memory in quarantine is archived, and a small record under its id says why; so
 
 from collections.abc import Iterable, Sequence
 
-from alma.learning.suspicion import FLAGGED, doubted_together, reason_to_doubt
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
+from alma.types.doubts import FLAGGED
 from alma.types.kinds import Verdict
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Memory, Outcome
 from alma.types.provenance import IMPORTED
+from alma_guard import doubted_together, reason_to_doubt
 
 QUARANTINE = "quarantine"
 """The kind of the small records that say which memories are in quarantine, and why."""

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from alma.errors import ConfigurationError, ValidationError
-from alma.redaction import Redactor
 from alma.text import quoted, shortened
+from alma_guard import Redactor
 
 Redact = str | bool | Callable[[str], str]
 """`on`, `off` or `personal` (secrets, and personal data too), or a function of one's own that is used instead."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from alma.protocols.evidence import Counted as Counted
 from alma.protocols.evidence import Learned as Learned
 from alma.protocols.evidence import Linked as Linked
+from alma.protocols.knowledge import FindContradictions as FindContradictions
 from alma.protocols.models import LLM as LLM
 from alma.protocols.models import Clock as Clock
 from alma.protocols.models import Embedder as Embedder
@@ -49,6 +50,7 @@ from alma.protocols.writing import MemoryWrites as MemoryWrites
 from alma.protocols.writing import NextWrite as NextWrite
 from alma.protocols.writing import RecordWrites as RecordWrites
 from alma.protocols.writing import Write as Write
+from alma.types.contradictions import Disputes as Disputes
 from alma.types.evidence import Evidence as Evidence
 from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.found import Candidate as Candidate

@@ -1,5 +1,7 @@
 """Memories of a slice that contradict each other."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from alma.text import one_line, shortened
@@ -56,6 +58,19 @@ class Contradiction(Value):
     def __str__(self) -> str:
         """Returns both and the reason on one line."""
         return f"“{self.preferred}” against “{self.other}”: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Disputes:
+    """The contradictions among the facts and preferences of a slice.
+
+    `beaten` has of each memory to which another one is preferred the reason, one of `WHY_PREFERRED`, and the id of the best that is. `order` are
+    the ids of all the memories as they are to be shown, in the places that they have together.
+    """
+
+    pairs: Sequence[Contradiction]
+    beaten: Mapping[str, tuple[str, str]]
+    order: Sequence[str]
 
 
 def short_form(text: str) -> str:

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.learning.suspicion import flagged
 from alma.memory.episodes import credit, usage
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, ending_body, opening_body, run_body, run_key
 from alma.memory.learn import record
@@ -15,6 +14,7 @@ from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import quoted
+from alma.types.doubts import flagged
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict, VerdictSource

@@ -21,11 +21,11 @@ from alma.learning.proving import proven_rows
 from alma.learning.rules import ARCHIVED_BY, EVIDENCE, Setting
 from alma.learning.single_strategy import row_of_advice
 from alma.learning.standing import Needed, Standing, changed
-from alma.learning.suspicion import FLAGGED
 from alma.memory.room import Room
 from alma.memory.scopes import needed_by
 from alma.protocols import Write
 from alma.text import matched_text, spelt
+from alma.types.doubts import FLAGGED
 from alma.types.evidence import NO_STRATEGY, AntiPatternText, Evidence, type_of
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError as PydanticError
 
 from alma.errors import ScopeViolationError, ValidationError
-from alma.learning.suspicion import flagged
 from alma.memory import arguments as args
 from alma.memory import kinds
 from alma.memory.argument_order import check_order
@@ -20,6 +19,7 @@ from alma.memory.learn.turns import check_turns, passages_by_kind
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.text import quoted
+from alma.types.doubts import flagged
 from alma.types.identity import new_id
 from alma.types.memories import (
     MEMORY_CLASSES,

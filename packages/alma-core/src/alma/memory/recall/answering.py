@@ -183,7 +183,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     memories |= with_attempts(memories, attempts)
     doubles = {**folded(ranking, memories), **attempts}
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
-    found_disputed = disputed(_advised_first(order, rules), memories, verified=asked.verified)
+    found_disputed = disputed(room.store, _advised_first(order, rules), memories, verified=asked.verified)
     near_rows = frozenset(near.tolist())
     return Answer(
         question, scope, found, chosen, found_disputed.order, memories, doubles, rules, near_rows, found_disputed, events, nearest

@@ -1,24 +1,21 @@
-"""Facts and preferences of a slice that contradict each other: which is preferred, and in which order they are shown."""
+"""Facts and preferences of a slice that contradict each other, found by a package that knows how (`alma.protocols.FindContradictions`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Literal
+from importlib.metadata import entry_points
 
-from alma.learning.contradictions import Conflict, conflict
-from alma.learning.suspicion import FLAGGED
+from alma.errors import ConfigurationError
+from alma.memory.room import OpenStore
+from alma.protocols import FindContradictions
 from alma.retrieval.ranking import Ranked
-from alma.text import words
-from alma.types.contradictions import Contradiction, short_form
+from alma.text import spelt
+from alma.types.contradictions import Contradiction, Disputes
+from alma.types.doubts import is_vouched_for
 from alma.types.memories import AnyMemory, DomainKnowledge, UserPreference
 
-_OWN_WORD = frozenset(
-    ("agent", "assistant", "assumed", "extracted", "generated", "guessed", "import", "imported", "inferred", "llm", "model")
-)
-"""Words of a `source` for which no person, program or document vouches."""
+ENTRY_POINTS = "alma.contradictions"
 
 Claimed = DomainKnowledge | UserPreference
-Why = Literal["newer", "better sourced", "surer", "uncontradicted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,101 +27,46 @@ class Disputed:
     order: Sequence[Ranked]
 
 
-def disputed(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], *, verified: bool) -> Disputed:
-    """Returns the contradictions among ranked memories, and their order: of those that contradict each other the preferred one comes first.
-
-    With `verified` the others are left out.
-    """
-    claimed = {item.memory: memory for item in order if isinstance(memory := memories[item.memory], Claimed)}
-    conflicts = {
-        (one, other): found
-        for one, other in combinations(claimed, 2)
-        if (found := _conflict(claimed[one], claimed[other])) is not None
-    }
-    if not conflicts:
+def disputed(store: OpenStore, order: Sequence[Ranked], memories: Mapping[int, AnyMemory], *, verified: bool) -> Disputed:
+    """Returns the contradictions among ranked memories, and the order in which these are shown. With `verified` those are left out to which another
+    one is preferred."""
+    claimed = [memory for item in order if isinstance(memory := memories[item.memory], Claimed)]
+    if len(claimed) < 2:
         return Disputed((), {}, order)
-    best_first = sorted({row for pair in conflicts for row in pair}, key=lambda row: _standing(claimed[row]), reverse=True)
-    beaten = _beaten(best_first, conflicts)
-    pairs = [_pair(claimed, one, other, found, beaten, verified=verified) for (one, other), found in conflicts.items()]
-    dispreferred = {row: (_why(claimed[by], claimed[row]), claimed[by].id) for row, by in beaten.items()}
-    placed = _placed(order, best_first, conflicts, beaten)
-    return Disputed(pairs, dispreferred, [item for item in placed if not (verified and item.memory in beaten)])
-
-
-def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
-    if isinstance(one, DomainKnowledge) and isinstance(other, DomainKnowledge):
-        is_of_one = (one.agent, one.user_id) == (other.agent, other.user_id)
-        return conflict(one.fact, other.fact, labels=(one.domain, other.domain)) if is_of_one else None
-    if isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
-        return conflict(one.preference, other.preference, labels=(one.category, other.category), is_wish=True)
-    return None
-
-
-def _standing(memory: Claimed) -> tuple[bool, object, float, object, str]:
-    """Returns what makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
-    return is_vouched_for(memory), memory.seen_at, memory.confidence, memory.created_at, memory.id
-
-
-def is_vouched_for(memory: Claimed) -> bool:
-    """Returns True if a fact or preference has a source beside the agent's own word, an import or a guess, and reads like no instruction."""
-    return _OWN_WORD.isdisjoint(words(memory.source.replace("_", " "))) and not memory.metadata.get(FLAGGED)
-
-
-def _beaten(best_first: Sequence[int], conflicts: Mapping[tuple[int, int], Conflict]) -> dict[int, int]:
-    """Returns for each memory that a preferred one contradicts the best of these. What only a beaten one contradicts is not beaten."""
-    beaten: dict[int, int] = {}
-    for place, row in enumerate(best_first):
-        better = (one for one in best_first[:place] if one not in beaten)
-        by = next((one for one in better if (one, row) in conflicts or (row, one) in conflicts), None)
-        if by is not None:
-            beaten[row] = by
-    return beaten
-
-
-def _pair(
-    claimed: Mapping[int, Claimed], one: int, other: int, found: Conflict, beaten: Mapping[int, int], *, verified: bool
-) -> Contradiction:
-    is_first = (one not in beaten, _standing(claimed[one])) > (other not in beaten, _standing(claimed[other]))
-    first, second = (one, other) if is_first else (other, one)
-    values = (found.mine, found.theirs) if is_first else (found.theirs, found.mine)
-    return Contradiction(
-        preferred_id=claimed[first].id,
-        other_id=claimed[second].id,
-        preferred=short_form(claimed[first].text),
-        other=short_form(claimed[second].text),
-        sort=found.sort,
-        preferred_value=values[0],
-        other_value=values[1],
-        why=_why(claimed[first], claimed[second]),
-        is_left_out=verified,
+    if store.find_contradictions is None:
+        store.find_contradictions = _installed()
+    found = store.find_contradictions(claimed)
+    items = {memories[item.memory].id: item for item in order}
+    dispreferred = {items[one].memory: why for one, why in found.beaten.items()}
+    facts = iter(found.order)
+    placed = [items[next(facts)] if isinstance(memories[item.memory], Claimed) else item for item in order]
+    return Disputed(
+        [pair.model_copy(update={"is_left_out": verified}) for pair in found.pairs],
+        dispreferred,
+        [item for item in placed if not (verified and item.memory in dispreferred)],
     )
 
 
-def _why(preferred: Claimed, other: Claimed) -> Why:
-    if is_vouched_for(preferred) != is_vouched_for(other):
-        return "better sourced" if is_vouched_for(preferred) else "uncontradicted"
-    if preferred.seen_at != other.seen_at:
-        return "newer" if preferred.seen_at > other.seen_at else "uncontradicted"
-    if preferred.confidence != other.confidence:
-        return "surer" if preferred.confidence > other.confidence else "uncontradicted"
-    return "newer"
+def _installed() -> FindContradictions:
+    """The first by name of what is installed; `newest_first` without any."""
+    for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        try:
+            finder: FindContradictions = plugin.load()
+        except ImportError as error:
+            raise ConfigurationError(f"contradictions: {plugin.name!r} ({plugin.value}) could not be loaded: {error}") from error
+        return finder
+    return newest_first
 
 
-def _placed(
-    order: Sequence[Ranked], best_first: Sequence[int], conflicts: Iterable[tuple[int, int]], beaten: Mapping[int, int]
-) -> list[Ranked]:
-    """The same places: those of memories that contradict each other are filled with the preferred ones first."""
-    groups: dict[int, set[int]] = {}
-    for one, other in conflicts:
-        joined = groups.get(one, {one}) | groups.get(other, {other})
-        groups |= dict.fromkeys(joined, joined)
-    rank = {row: (row in beaten, place) for place, row in enumerate(best_first)}
-    placed, seen = list(order), set[int]()
-    for group in groups.values():
-        if seen.isdisjoint(group):
-            seen |= group
-            places = [place for place, item in enumerate(order) if item.memory in group]
-            members = sorted((order[place] for place in places), key=lambda item: rank[item.memory])
-            for place, item in zip(places, members, strict=True):
-                placed[place] = item
-    return placed
+def newest_first(memories: Sequence[Claimed]) -> Disputes:
+    """Returns no contradiction. Facts of one domain, and preferences of one category, take their places with the newest first; those for which no
+    one vouches come behind the others."""
+    newest = sorted(memories, key=lambda memory: (is_vouched_for(memory.source, memory.metadata), memory.seen_at), reverse=True)
+    subjects = [_subject(memory) for memory in memories]
+    queues = {subject: iter([memory.id for memory in newest if _subject(memory) == subject]) for subject in set(subjects)}
+    return Disputes((), {}, [next(queues[subject]) for subject in subjects])
+
+
+def _subject(memory: Claimed) -> tuple[str, str, str | None, str]:
+    label = memory.domain if isinstance(memory, DomainKnowledge) else memory.category
+    return memory.kind, memory.agent, memory.user_id, spelt(label)

@@ -2,7 +2,6 @@
 
 from time import perf_counter
 
-from alma.learning.suspicion import FLAGGED
 from alma.memory.quarantine import doubts_together
 from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
 from alma.memory.recall.events import timeline
@@ -14,6 +13,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
 from alma.retrieval.relevance import relevance
 from alma.types.contradictions import CONTRADICTED
+from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory

@@ -16,11 +16,11 @@ from alma.memory.transfer.import_checks import Contents, checked_file, lines_bet
 from alma.memory.transfer.importing import Present, Steps, Vectors, embed, put
 from alma.memory.transfer.redacted_export import redacted_export, redacted_line
 from alma.protocols import NextWrite
-from alma.redaction import kind_of_placeholder, placeholders_in
 from alma.types.episodes import LEASE
 from alma.types.maintenance import MAINTENANCE
 from alma.types.reports import RedactReport
 from alma.types.stored import Erased
+from alma_guard import kind_of_placeholder, placeholders_in
 
 _NAMES = IDS | {"owner"}
 """Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""

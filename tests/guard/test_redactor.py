@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.redaction import Redactor
-from alma.redaction.personal import personal
+from alma_guard import Redactor
+from alma_guard.personal import personal
 
 PIECES = st.sampled_from(
     [

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from alma.learning.claims import MOST_CHARS, Claim, Value, claims_in, spelt_value
-from alma.learning.stems import opposites
 from alma.text import spelt
+from alma_knowledge.claims import MOST_CHARS, Claim, Value, claims_in, spelt_value
+from alma_knowledge.stems import opposites
 
 LEAST_ABOUT = 1
 LEAST_ELSEWHERE = 3

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from alma.redaction.values import is_password, is_placeholder, is_token
+from alma_guard.values import is_password, is_placeholder, is_token
 
 _URL = re.compile(r"""\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<user>[^\s/:@'"<>]*):(?P<value>[^\s'"<>/]{3,200})@(?=[\w\[{$])""")
 _URL_USER = re.compile(r"""\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^\s/:@'"<>]{16,200})@(?=[\w\[])""")

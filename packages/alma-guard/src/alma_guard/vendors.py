@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from alma.redaction.values import is_drawn
+from alma_guard.values import is_drawn
 
 SHORTEST = 15
 """No token is shorter."""

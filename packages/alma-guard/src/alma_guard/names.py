@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from alma.redaction.values import is_bare_secret, is_hexadecimal, is_password, is_token
+from alma_guard.values import is_bare_secret, is_hexadecimal, is_password, is_token
 
 Span = tuple[int, int, str]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from alma.redaction.names import ASSIGNED_LEAST, is_secret, kind_of
+from alma_guard.names import ASSIGNED_LEAST, is_secret, kind_of
 
 HEADINGS = ("password", "passwd", "pwd", "secret", "token")
 """One of these is in every such heading."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from alma.learning.claim_words import (
+from alma.text import one_line
+from alma_knowledge.claim_words import (
     BESIDE,
     CHANGED,
     COUNTED,
@@ -29,9 +30,8 @@ from alma.learning.claim_words import (
     UNSURE_AFTER_NOT,
     VAGUE,
 )
-from alma.learning.stems import stem
-from alma.learning.vocabulary import NUMBERS, UNITS
-from alma.text import one_line
+from alma_knowledge.stems import stem
+from alma_knowledge.vocabulary import NUMBERS, UNITS
 
 MOST_SENTENCES, MOST_WORDS, MOST_CHARS = 5, 40, 1_000
 

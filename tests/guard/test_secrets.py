@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from alma.redaction import Redactor
+from alma_guard import Redactor
 
 REDACTED = Redactor(b"key of a store")
 DRAWN = "q7Zk2VxT9mLw4RsB8nYc3HdJ6fGp"

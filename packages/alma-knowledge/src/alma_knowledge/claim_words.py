@@ -1,6 +1,6 @@
 """The words by which a claim is read: what says little, what denies, which verbs state something, and which values exclude each other."""
 
-from alma.learning.stems import stem
+from alma_knowledge.stems import stem
 
 
 def _words(text: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.learning.contradictions import Conflict, conflict
+from alma_knowledge import Conflict, conflict
 
 SAME = ("ops", "ops")
 
