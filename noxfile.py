@@ -20,7 +20,7 @@ nox.options.allow_parallel = True
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
-FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+FACADE = [*(f"tests/core/{room}" for room in ("aio", "episode", "learning", "memory", "properties")), "tests/integration"]
 """The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
 WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
@@ -54,6 +54,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/cli",
         "tests/contracts",
         "tests/harness",
+        "tests/integration",
         "tests/minilm",
         "tests/workspace",
         *in_workers(session),
@@ -175,9 +176,10 @@ def langchain_lowest(session: nox.Session) -> None:
 def install_langchain(session: nox.Session, package: str, *options: str) -> None:
     """Makes the session's environment anew, with wheels built from what is here."""
     environment = str(environment_of(session))
-    fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-langchain"]
+    ours = ["packages/alma-core", "packages/alma-integration"]
+    fresh = [option for name in ("core", "integration", "langchain") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "packages/alma-core", package, "--no-sources", *fresh, *options)
+    uv(session, "pip", "install", "--python", environment, *ours, package, "--no-sources", *fresh, *options)
 
 
 @nox.session
@@ -191,8 +193,9 @@ def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-llamaindex", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
+    names = ("core", "integration", "harness", "llamaindex")
+    ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
+    fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -232,8 +235,9 @@ def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-crewai/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-crewai", "--no-sources"]
-    fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
+    names = ("core", "integration", "harness", "crewai")
+    ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
+    fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/crewai", *in_workers(session), *WHAT_A_VERSION_CHANGES)
@@ -291,7 +295,7 @@ def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-mcp/pyproject.toml:test"
-    names = ("core", "harness", "cli", "minilm", "mcp")
+    names = ("core", "integration", "harness", "cli", "minilm", "mcp")
     ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
     uv(session, "venv", "--clear", environment)
     fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
