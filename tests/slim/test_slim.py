@@ -1,6 +1,8 @@
 """alma-core alone, from its wheel, with nothing beyond its dependencies: it imports, learns and answers."""
 
+import asyncio
 import importlib.util
+import inspect
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -8,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from alma import ALMA
+import alma
+import alma.types
+from alma import ALMA, AsyncALMA
 from alma.errors import MissingDependencyError
 
 TASK = "Deploy the authentication service"
@@ -88,3 +92,34 @@ def test_the_command_line_says_which_extra_it_needs() -> None:
     assert done.returncode != 0
     assert "alma-core[cli]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_method_of_the_harness_says_which_extra_it_needs(store: Path) -> None:
+    with ALMA.open(store, project_id="shop") as alma, pytest.raises(MissingDependencyError, match=r"alma-core\[harness\]"):
+        alma.wakeup("dev")
+
+
+def test_a_method_of_the_harness_says_so_in_an_event_loop(store: Path) -> None:
+    async def wake_up() -> None:
+        async with AsyncALMA.open(store, project_id="shop") as alma:
+            await alma.wakeup("dev")
+
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[harness\]"):
+        asyncio.run(wake_up())
+
+
+@pytest.mark.parametrize("cls", [ALMA, AsyncALMA])
+def test_all_methods_can_be_looked_at(cls: type) -> None:
+    assert {"learn", "wakeup", "checkpoint"} <= {name for name, _ in inspect.getmembers(cls, inspect.isfunction)}
+
+
+def test_names_of_other_packages_say_which_extra_they_need() -> None:
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[integration\]"):
+        from alma.integration import Run  # noqa: F401 - the import is the act
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[harness\]"):
+        from alma import ImportanceDetector  # noqa: F401 - the import is the act
+
+
+def test_everything_that_alma_lists_is_there() -> None:
+    assert all(getattr(alma, name) for name in alma.__all__)
+    assert all(getattr(alma.types, name) for name in alma.types.__all__)

@@ -11,15 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from alma import ALMA
 from alma.errors import AlmaError
-from alma.integration import RunReport, RunView
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict
+
+if TYPE_CHECKING:
+    from alma.integration import RunReport, RunView
 
 TASK = "Deploy the auth service"
 WORKER, FIXER = "worker", "fixer"
@@ -107,7 +109,7 @@ def repaired(**given: Any) -> Scene:
     return Scene([Call("deploy", {"way": "rolling"}), Call("deploy", {"way": "blue-green"}), "It is live."], **given)
 
 
-def went_well(run: RunView) -> bool:
+def went_well(run: "RunView") -> bool:
     """Evaluates most scenes."""
     return "live" in run.answer
 
@@ -281,7 +283,7 @@ class IntegrationContract(ABC):
         assert "name your source" in played.prompts[0]
 
     def test_the_reason_of_an_evaluator_is_shown_to_the_next_run(self, store: ALMA) -> None:
-        def judge(run: RunView) -> tuple[bool, str]:
+        def judge(run: "RunView") -> tuple[bool, str]:
             return False, "the smoke test was left out"
 
         self.play(store, Scene(["It is live."], options={"evaluator": judge}))
@@ -351,14 +353,14 @@ class IntegrationContract(ABC):
 
     @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
     def test_an_evaluator_may_be_a_coroutine_function(self, store: ALMA, is_async: bool) -> None:
-        async def judge(run: RunView) -> str:
+        async def judge(run: "RunView") -> str:
             return "partial"
 
         self.play(store, repaired(options={"evaluator": judge}, is_async=is_async))
         assert [outcome for _, outcome, _, _ in attempts(store)] == ["partial"]
 
     def test_an_evaluator_that_raises_leaves_the_run_unverified(self, store: ALMA) -> None:
-        def judge(run: RunView) -> bool:
+        def judge(run: "RunView") -> bool:
             raise KeyError("score")
 
         played = self.play(store, repaired(options={"evaluator": judge}))
@@ -369,7 +371,7 @@ class IntegrationContract(ABC):
     def test_an_evaluator_that_waits_for_another_run_holds_up_nobody(self, store: ALMA) -> None:
         has_ended = threading.Event()
 
-        def judge(run: RunView) -> bool:
+        def judge(run: "RunView") -> bool:
             return has_ended.wait(20)
 
         waiting = threading.Thread(target=lambda: self.play(store, repaired(options={"evaluator": judge})))

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from alma.errors import ValidationError
-from alma.integration.views import RunView
-from alma.integration.work import JUDGING
 from alma.memory.arguments import checked_verdict, optional_text
 from alma.text import quoted
 from alma.types.kinds import Verdict
+from alma_integration.views import RunView
+from alma_integration.work import JUDGING
 
 Judgement: TypeAlias = "Verdict | str | bool | tuple[Verdict | str | bool | None, str | None] | None"
 """A verdict, a verdict with its reason, or `None` for no verdict."""

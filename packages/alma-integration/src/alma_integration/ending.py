@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from alma.errors import AlmaError
-from alma.integration.closing import close_part
-from alma.integration.judging import asked, asked_here
-from alma.integration.parts import End
-from alma.integration.views import RunReport, RunView
-from alma.integration.work import JUDGING, working
+from alma_integration.closing import close_part
+from alma_integration.judging import asked, asked_here
+from alma_integration.parts import End
+from alma_integration.views import RunReport, RunView
+from alma_integration.work import JUDGING, working
 
 if TYPE_CHECKING:
-    from alma.integration.run import Run
+    from alma_integration.run import Run
 
 
 def end_run(run: "Run", end: End) -> RunReport | None:

@@ -3,16 +3,16 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from alma.episode import Episode
+from alma import Episode
 from alma.errors import ValidationError
-from alma.integration.answers import ToolVerdict, answer_text
-from alma.integration.calls import ToolUse
-from alma.integration.credit import ToolStep
-from alma.integration.parts import Part
 from alma.text import one_line, quoted, shortened
+from alma_integration.answers import ToolVerdict, answer_text
+from alma_integration.calls import ToolUse
+from alma_integration.credit import ToolStep
+from alma_integration.parts import Part
 
 if TYPE_CHECKING:
-    from alma.integration.run import Run
+    from alma_integration.run import Run
 
 ANSWER, SENT_BACK = "answer", "work that was sent back"
 """Tool and beginning of the action of a correction. The reason is part of the action, so that each reason is a lesson of its own."""

@@ -9,7 +9,7 @@ import pytest
 from alma import ALMA
 from alma.errors import ConfigurationError
 from alma.integration import Options, Toolkit, check_identity, taken
-from alma.integration.options import ToolkitArguments
+from alma_integration.options import ToolkitArguments
 
 
 @pytest.mark.parametrize(

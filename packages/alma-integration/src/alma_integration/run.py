@@ -8,24 +8,25 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from alma.episode import Episode, leaving
+from alma import Episode
+from alma.episode import leaving
 from alma.errors import ScopeViolationError, StorageError
-from alma.integration.calls import ToolUse
-from alma.integration.context import RunContext
-from alma.integration.credit import ToolStep
-from alma.integration.ending import aend_run, end_in_background, end_run
-from alma.integration.parts import Part, end_of, holding
-from alma.integration.steps import record_call, record_correction, record_result, take_back
-from alma.integration.views import RunReport
 from alma.text import storable
 from alma.types.prompt import without_notes
 from alma.types.slice import MemorySlice
 from alma.types.tags import without_citations
+from alma_integration.calls import ToolUse
+from alma_integration.context import RunContext
+from alma_integration.credit import ToolStep
+from alma_integration.ending import aend_run, end_in_background, end_run
+from alma_integration.parts import Part, end_of, holding
+from alma_integration.steps import record_call, record_correction, record_result, take_back
+from alma_integration.views import RunReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from alma.integration.kit import Integration
+    from alma_integration.kit import Integration
 
 TASK_CHARS = 2_000
 TEXT_CHARS = 2_000

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from alma.integration.attributes import attributes_of, part_of
-from alma.integration.error_reports import MEMBERS, is_error_report, members_of, said, stated
-from alma.integration.error_texts import HEAD_CHARS, TAIL_CHARS, error_in
 from alma.text import storable
+from alma_integration.attributes import attributes_of, part_of
+from alma_integration.error_reports import MEMBERS, is_error_report, members_of, said, stated
+from alma_integration.error_texts import HEAD_CHARS, TAIL_CHARS, error_in
 
 ERROR_CHARS = 2_000
 """Longest error of a verdict, in characters."""

@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.integration.answers import ToolVerdict, tool_verdict
-from alma.integration.calls import ToolUse, named_call
-from alma.integration.context import Identity, check_identity
-from alma.integration.credit import strategy_of
-from alma.integration.judging import Evaluator
-from alma.integration.views import RunReport, RunView
 from alma.memory.arguments import checked_count
 from alma.text import quoted
+from alma_integration.answers import ToolVerdict, tool_verdict
+from alma_integration.calls import ToolUse, named_call
+from alma_integration.context import Identity, check_identity
+from alma_integration.credit import strategy_of
+from alma_integration.judging import Evaluator
+from alma_integration.views import RunReport, RunView
 
 MOST_TOKENS = 1_000_000
 LOCK_SECONDS = 2.0

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from itertools import islice
 
-from alma.integration.error_texts import TAIL_CHARS, conclusion
+from alma_integration.error_texts import TAIL_CHARS, conclusion
 
 MEMBERS = 60
 """Limit on the members of a mapping that are examined."""

@@ -7,15 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
+from alma import ALMA
 from alma.errors import ConfigurationError, MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.integration.context import Identity, RunContext, check_identity, identified, required
-from alma.integration.options import OnError, check_choice, check_function
-from alma.integration.scope import Scope
-from alma.memory.alma import ALMA, checked_alma
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count
 from alma.text import quoted, shortened
 from alma.types.memories import AnyMemory, DomainKnowledge, UserPreference
 from alma.types.prompt import fenced
+from alma_integration.context import Identity, RunContext, check_identity, identified, required
+from alma_integration.options import OnError, check_choice, check_function
+from alma_integration.scope import Scope
 
 _LOG = logging.getLogger("alma")
 

@@ -3,40 +3,6 @@
 `docs/guides/integrating.md` shows an adapter for a new framework. `alma.testing.IntegrationContract` is the test that every adapter passes.
 """
 
-from alma.integration.answers import ToolVerdict, answer_text, tool_verdict
-from alma.integration.bounded import Bounded
-from alma.integration.calls import (
-    ToolUse,
-    call_with_arguments,
-    call_with_choices,
-    choices_of,
-    named_call,
-    schema_of,
-    tool_use,
-)
-from alma.integration.context import Identity, RunContext, check_identity, identified, required
-from alma.integration.credit import ToolStep, strategy_of
-from alma.integration.documents import document_metadata
-from alma.integration.judging import Evaluator, Judgement
-from alma.integration.kit import LOOP_SECONDS, Integration, Learning
-from alma.integration.narrowing import checked_kinds, checked_names
-from alma.integration.options import (
-    MOST_TOKENS,
-    Inject,
-    OnError,
-    OptionArguments,
-    Options,
-    ToolkitArguments,
-    check_score,
-    default_tool_outcome,
-    taken,
-)
-from alma.integration.parts import holding
-from alma.integration.run import Run, noted_on
-from alma.integration.scope import Scope
-from alma.integration.toolkit import Tool, Toolkit
-from alma.integration.views import RunReport, RunView, tools_succeeded
-from alma.integration.work import in_event_loop
 from alma.memory.alma import checked_alma, open_records
 from alma.memory.arguments import (
     checked_choice,
@@ -55,6 +21,40 @@ from alma.types.kinds import Verdict, VerdictSource
 from alma.types.package_records import Record
 from alma.types.prompt import fenced, note
 from alma.types.tags import defused
+from alma_integration.answers import ToolVerdict, answer_text, tool_verdict
+from alma_integration.bounded import Bounded
+from alma_integration.calls import (
+    ToolUse,
+    call_with_arguments,
+    call_with_choices,
+    choices_of,
+    named_call,
+    schema_of,
+    tool_use,
+)
+from alma_integration.context import Identity, RunContext, check_identity, identified, required
+from alma_integration.credit import ToolStep, strategy_of
+from alma_integration.documents import document_metadata
+from alma_integration.judging import Evaluator, Judgement
+from alma_integration.kit import LOOP_SECONDS, Integration, Learning
+from alma_integration.narrowing import checked_kinds, checked_names
+from alma_integration.options import (
+    MOST_TOKENS,
+    Inject,
+    OnError,
+    OptionArguments,
+    Options,
+    ToolkitArguments,
+    check_score,
+    default_tool_outcome,
+    taken,
+)
+from alma_integration.parts import holding
+from alma_integration.run import Run, noted_on
+from alma_integration.scope import Scope
+from alma_integration.toolkit import Tool, Toolkit
+from alma_integration.views import RunReport, RunView, tools_succeeded
+from alma_integration.work import in_event_loop
 
 __all__ = [
     "LOOP_SECONDS",

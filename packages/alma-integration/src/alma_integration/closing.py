@@ -3,17 +3,18 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from alma.episode import Episode, leaving
-from alma.integration.credit import unrepaired
-from alma.integration.judging import read_judgement
-from alma.integration.options import default_strategy
-from alma.integration.parts import End, Part
-from alma.integration.views import RunView
+from alma import Episode
+from alma.episode import leaving
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
+from alma_integration.credit import unrepaired
+from alma_integration.judging import read_judgement
+from alma_integration.options import default_strategy
+from alma_integration.parts import End, Part
+from alma_integration.views import RunView
 
 if TYPE_CHECKING:
-    from alma.integration.run import Run
+    from alma_integration.run import Run
 
 
 def close_part(run: "Run", part: Part, end: End, said: object, view: RunView) -> EpisodeRecord | None:

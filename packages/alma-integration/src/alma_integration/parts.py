@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from alma.episode import Episode
-from alma.integration.credit import ToolStep
+from alma import Episode
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice, with_items
+from alma_integration.credit import ToolStep
 
 
 @dataclass(slots=True)

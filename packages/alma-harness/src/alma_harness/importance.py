@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from alma.errors import ValidationError
 from alma.text import quoted
-from alma.types.slice import MemorySlice
+from alma.types import MemorySlice
 
 MOST = 0.1
 """The most by which a score is raised: it reorders memories that are about equally near, and brings up none that is far."""

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
+from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.integration.parts import holding
-from alma.memory.alma import ALMA
 from alma.memory.arguments import checked_items, checked_name
 from alma.text import quoted
 from alma.types.kinds import MemoryType, Verdict
@@ -14,6 +13,7 @@ from alma.types.recalled import Recalled
 from alma.types.sentences import of_attempt
 from alma.types.slice import MemorySlice
 from alma.types.tags import tags_for
+from alma_integration.parts import holding
 
 WIDER = 10
 """With a filter that ALMA does not search by, this many times as many memories of each kind are examined."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.integration import ToolStep, strategy_of
-from alma.integration.credit import tools_succeeded
+from alma_integration.credit import tools_succeeded
 
 
 def steps(*calls: tuple[str, bool | None]) -> list[ToolStep]:

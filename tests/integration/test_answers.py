@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.integration.answers import ERROR_CHARS, TEXT_CHARS, ToolVerdict, answer_text, tool_verdict
-from alma.integration.error_texts import error_in
+from alma_integration.answers import ERROR_CHARS, TEXT_CHARS, ToolVerdict, answer_text, tool_verdict
+from alma_integration.error_texts import error_in
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

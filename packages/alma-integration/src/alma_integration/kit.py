@@ -10,22 +10,21 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from alma.episode import Episode
+from alma import ALMA, Episode, lock_timeout
 from alma.errors import ConflictError, MemoryNotFoundError
-from alma.integration.bounded import Bounded
-from alma.integration.context import Identity, RunContext, check_identity, identified, required
-from alma.integration.narrowing import examined, narrowed, says_something, telling_first
-from alma.integration.options import Options
-from alma.integration.parts import Part
-from alma.integration.run import Run
-from alma.integration.scope import Scope
-from alma.integration.views import RunReport
-from alma.integration.work import JUDGING, Backlog, in_event_loop, is_working, writer_of
-from alma.memory.alma import ALMA, checked_alma, place_of, redacted
-from alma.storage.lock_timeout import lock_timeout
+from alma.memory.alma import checked_alma, place_of, redacted
 from alma.text import storable
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
+from alma_integration.bounded import Bounded
+from alma_integration.context import Identity, RunContext, check_identity, identified, required
+from alma_integration.narrowing import examined, narrowed, says_something, telling_first
+from alma_integration.options import Options
+from alma_integration.parts import Part
+from alma_integration.run import Run
+from alma_integration.scope import Scope
+from alma_integration.views import RunReport
+from alma_integration.work import JUDGING, Backlog, in_event_loop, is_working, writer_of
 
 _LOG = logging.getLogger("alma")
 MOST_ERRORS = 100

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from alma.integration.credit import ToolStep
-from alma.integration.credit import tools_succeeded as _tools_succeeded
 from alma.types.episodes import EpisodeRecord
 from alma.types.slice import MemorySlice
+from alma_integration.credit import ToolStep
+from alma_integration.credit import tools_succeeded as _tools_succeeded
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 import threading
 
+from alma import ALMA
 from alma.errors import ValidationError
-from alma.integration.context import Identity, RunContext, check_identity, identified
-from alma.memory.alma import ALMA
 from alma.memory.arguments import checked_name
+from alma_integration.context import Identity, RunContext, check_identity, identified
 
 
 class Scope:
