@@ -46,7 +46,8 @@ PROJECTS = read_projects(ROOT)
 SESSIONS: dict[str, Session] = {}
 """What each session depends on. Long sessions stand before short ones, so that both halves of the processors are busy to the end."""
 
-FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "learning", "memory", "properties")]
+ON_ANY_STORE = [*FACADE, "tests/cli/migrating", "tests/integration", "tests/knowledge"]
 """The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
 FACADE_IN_SHORT = [
@@ -57,7 +58,10 @@ FACADE_IN_SHORT = [
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-POSTGRES = ("--package=alma-postgres", "--package=alma-harness", "--package=alma-minilm", "--group", "test")
+POSTGRES = (
+    *(f"--package=alma-{name}" for name in ("postgres", "cli", "harness", "integration", "knowledge", "minilm")),
+    *("--group", "test"),
+)
 
 SHARED_BY = {
     "dev": (
@@ -68,7 +72,11 @@ SHARED_BY = {
         "docs",
         "facade",
         "facade-on-files",
+        "files",
+        "guard",
         "harness",
+        "integration",
+        "knowledge",
         "minilm",
         "report",
         "workspace",
@@ -134,6 +142,30 @@ def facade(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """The benchmarks, small."""
     test_by_default(session, "tests/benchmarks")
+
+
+@session("packages/alma-guard", "tests/guard", installs=("alma-guard",))
+def guard(session: nox.Session) -> None:
+    """Secrets, personal data and orders in texts."""
+    test_by_default(session, "tests/guard")
+
+
+@session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]"))
+def files(session: nox.Session) -> None:
+    """The store in readable files."""
+    test_by_default(session, "tests/files")
+
+
+@session("packages/alma-integration", "tests/integration", installs=("alma-integration", "alma-core[local]"))
+def integration(session: nox.Session) -> None:
+    """The kit that adapters, the harness and hooks stand on."""
+    test_by_default(session, "tests/integration")
+
+
+@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-core[local]"))
+def knowledge(session: nox.Session) -> None:
+    """Facts that contradict each other."""
+    test_by_default(session, "tests/knowledge")
 
 
 @session("packages/alma-cli", "tests/cli", installs=("alma-cli", "alma-core[encryption,harness,local]"), reads=("examples/data",))
@@ -333,14 +365,26 @@ def backends(session: nox.Session) -> None:
     run_suites(session, "tests/postgres", contracts=contracts, options=in_workers(session))
 
 
-@session("tests/core", installs=("alma-core",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
+@session(
+    "tests/core",
+    *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
+    installs=("alma-files", "alma-cli", "alma-integration", "alma-knowledge", "alma-core[local]"),
+    own=Extent.CONTRACTS,
+    below=Extent.CONTRACTS,
+)
 def facade_on_files(session: nox.Session) -> None:
     """The façade tests of the core on the store in files."""
     sync(session, "--group", "dev")
     test_facade_on(session, "file")
 
 
-@session("tests/core", installs=("alma-postgres", "alma-harness", "alma-minilm"), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
+@session(
+    "tests/core",
+    *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
+    installs=("alma-postgres", "alma-cli", "alma-harness", "alma-integration", "alma-knowledge", "alma-minilm"),
+    own=Extent.CONTRACTS,
+    below=Extent.CONTRACTS,
+)
 def facade_on_postgres(session: nox.Session) -> None:
     """The façade tests of the core on PostgreSQL."""
     sync(session, *POSTGRES)
@@ -349,7 +393,7 @@ def facade_on_postgres(session: nox.Session) -> None:
 
 def test_facade_on(session: nox.Session, store: str) -> None:
     options = (f"--store={store}", "-m", "not slow or any_store", *in_workers(session))
-    run_suites(session, *FACADE, contracts=FACADE_IN_SHORT, options=options)
+    run_suites(session, *ON_ANY_STORE, contracts=FACADE_IN_SHORT, options=options)
 
 
 @session(
