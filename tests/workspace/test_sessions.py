@@ -120,5 +120,12 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (module.partition(".")[0].replace("_", "-") for module in modules)
 
 
+def test_one_session_runs_what_the_others_leave_out_as_exhaustive() -> None:
+    marked = {
+        path.relative_to(ROOT) for path in (ROOT / "tests/core").rglob("*.py") if "mark.exhaustive" in path.read_text("utf-8")
+    }
+    assert {str(path) for path in marked} == {*NOXFILE.EXHAUSTIVE}
+
+
 def test_something_always_runs_tests(commands: Any) -> None:
     assert {path for name, each in NOXFILE.SESSIONS.items() if each.always for path in commands(name).tests}
