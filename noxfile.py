@@ -63,19 +63,20 @@ EXHAUSTIVE = ("tests/core/memory/test_reentry.py", "tests/core/storage/test_ever
 POSTGRES = ("--package=alma-postgres", "--package=alma-harness", "--package=alma-minilm", "--group", "test")
 
 SHARED_BY = {
-    "dev": (
+    "dev": [
         "benchmarks",
         "cli",
         "core",
         "coverage",
         "docs",
+        "exhaustive",
         "facade",
         "facade-on-files",
         "harness",
         "minilm",
         "report",
         "workspace",
-    ),
+    ],
     "postgres": ("backends", "facade-on-postgres"),
 }
 """The environments of sessions that need the same packages."""
