@@ -58,18 +58,22 @@ FACADE_IN_SHORT = [
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
+EXHAUSTIVE = ("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py")
+"""The modules that have tests marked `exhaustive`."""
+
 POSTGRES = (
     *(f"--package=alma-{name}" for name in ("postgres", "cli", "harness", "integration", "knowledge", "minilm")),
     *("--group", "test"),
 )
 
 SHARED_BY = {
-    "dev": (
+    "dev": [
         "benchmarks",
         "cli",
         "core",
         "coverage",
         "docs",
+        "exhaustive",
         "facade",
         "facade-on-files",
         "files",
@@ -80,7 +84,7 @@ SHARED_BY = {
         "minilm",
         "report",
         "workspace",
-    ),
+    ],
     "postgres": ("backends", "facade-on-postgres"),
 }
 """The environments of sessions that need the same packages."""
@@ -114,16 +118,17 @@ def session(
 
 @session(
     "packages/alma-core",
+    "packages/alma-testing",
     "tests/core",
     "tests/contracts",
     "docs/guides/testing.md",
-    installs=("alma-core[encryption,local,openai]",),
+    installs=("alma-core[encryption,local,openai]", "alma-testing"),
 )
 def core(session: nox.Session) -> None:
     """The core but for its façade, and the contracts of its parts."""
     facade = {Path(room) for room in FACADE}
     rooms = [str(path) for path in sorted(Path("tests", "core").iterdir()) if path not in facade and is_suite(path)]
-    test_by_default(session, *rooms, "tests/contracts")
+    test_by_default(session, *rooms, "tests/contracts", options=("-m", "not exhaustive"))
 
 
 @session(
@@ -131,17 +136,24 @@ def core(session: nox.Session) -> None:
     "tests/core",
     "docs/guides/integrating.md",
     "examples/data/migrating",
-    installs=("alma-core[encryption,local]",),
+    installs=("alma-core[encryption,local]", "alma-testing"),
 )
 def facade(session: nox.Session) -> None:
     """The core as a program uses it, on SQLite."""
-    test_by_default(session, *FACADE)
+    test_by_default(session, *FACADE, options=("-m", "not exhaustive"))
+
+
+@session(*EXHAUSTIVE, installs=("alma-core",), below=Extent.NOTHING)
+def exhaustive(session: nox.Session) -> None:
+    """The tests of the core that try every point, pair or column."""
+    test_by_default(session, *EXHAUSTIVE, options=("-m", "exhaustive"))
 
 
 @session("benchmarks", "tests/benchmarks", installs=("alma-core[encryption,harness,local]",), below=Extent.CONTRACTS)
 def benchmarks(session: nox.Session) -> None:
     """The benchmarks, small."""
-    test_by_default(session, "tests/benchmarks")
+    contracts = [f"tests/benchmarks/test_{module}.py" for module in ("asking", "leaks", "measures", "records")]
+    test_by_default(session, "tests/benchmarks", contracts=contracts)
 
 
 @session("packages/alma-guard", "tests/guard", installs=("alma-guard",))
@@ -150,13 +162,13 @@ def guard(session: nox.Session) -> None:
     test_by_default(session, "tests/guard")
 
 
-@session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]"))
+@session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]", "alma-testing"))
 def files(session: nox.Session) -> None:
     """The store in readable files."""
     test_by_default(session, "tests/files")
 
 
-@session("packages/alma-integration", "tests/integration", installs=("alma-integration", "alma-core[local]"))
+@session("packages/alma-integration", "tests/integration", installs=("alma-integration", "alma-core[local]", "alma-testing"))
 def integration(session: nox.Session) -> None:
     """The kit that adapters, the harness and hooks stand on."""
     test_by_default(session, "tests/integration")
@@ -333,7 +345,8 @@ def langchain_extras(session: nox.Session) -> None:
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     install_lowest(session, "alma-langchain[agents,classic]", "mypy>=1.18")
-    run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
+    if not has_contracts_only(session):
+        run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
     test_what_a_version_changes(session, "langchain", contracts=("contract",))
 
 
@@ -368,7 +381,7 @@ def backends(session: nox.Session) -> None:
 @session(
     "tests/core",
     *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
-    installs=("alma-files", "alma-cli", "alma-integration", "alma-knowledge", "alma-core[local]"),
+    installs=("alma-files", "alma-cli", "alma-integration", "alma-knowledge", "alma-core[local]", "alma-testing"),
     own=Extent.CONTRACTS,
     below=Extent.CONTRACTS,
 )
@@ -392,7 +405,7 @@ def facade_on_postgres(session: nox.Session) -> None:
 
 
 def test_facade_on(session: nox.Session, store: str) -> None:
-    options = (f"--store={store}", "-m", "not slow or any_store", *in_workers(session))
+    options = (f"--store={store}", "-m", "(not slow or any_store) and not exhaustive", *in_workers(session))
     run_suites(session, *ON_ANY_STORE, contracts=FACADE_IN_SHORT, options=options)
 
 
@@ -422,7 +435,8 @@ def chroma(session: nox.Session) -> None:
 def crewai(session: nox.Session) -> None:
     """The CrewAI adapter."""
     test_adapter(session, "crewai", contracts=("contract", "documents"))
-    run(session, "mypy", *own_cache(session), "packages/alma-crewai/src")
+    if not has_contracts_only(session):
+        run(session, "mypy", *own_cache(session), "packages/alma-crewai/src")
 
 
 @session("packages/alma-crewai", "tests/crewai", installs=("alma-crewai",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
@@ -437,14 +451,14 @@ def crewai_lowest(session: nox.Session) -> None:
 )
 def mcp(session: nox.Session) -> None:
     """The MCP server, with the clients of the protocol's own library."""
-    test_adapter(session, "mcp", contracts=("tools", "clients", "documents"))
+    test_adapter(session, "mcp", contracts=("clients", "profiles", "documents"))
 
 
 @session("packages/alma-mcp", "tests/mcp", installs=("alma-mcp",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     install_lowest(session, "alma-mcp")
-    test_what_a_version_changes(session, "mcp", contracts=("tools",))
+    test_what_a_version_changes(session, "mcp", contracts=("clients",))
 
 
 @session(
@@ -590,7 +604,7 @@ def in_workers(session: nox.Session) -> tuple[str, ...]:
 
 def run_suites(session: nox.Session, *suites: str, contracts: Sequence[str] = (), options: tuple[str, ...] = ()) -> None:
     """Runs suites given by path, or the contracts of them; each path has to run at least one test."""
-    paths = contracts if session.name.endswith(CONTRACTS) else suites
+    paths = contracts if has_contracts_only(session) else suites
     report = f"--junit-xml={report_of(session)}"
     run(session, "python", "-m", "pytest", "--every-suite-runs", report, *paths, *options, *session.posargs)
 
@@ -608,6 +622,10 @@ def run(session: nox.Session, program: str, *arguments: str, silent: bool = Fals
         **variables,
     }
     return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
+
+
+def has_contracts_only(session: nox.Session) -> bool:
+    return session.name.endswith(CONTRACTS)
 
 
 def environment_of(session: nox.Session) -> Path:

@@ -20,6 +20,10 @@ RECORD = Path(".ci", "complete.json")
 SHARED = ("noxfile.py", "pyproject.toml", "uv.lock", ".ci/selection.py", "tests/conftest.py", "tests/support")
 """Paths that every session depends on."""
 
+MOST_WHOLE = 3
+"""Sessions that may run as a whole though they have contracts. More would take a change through all packages beyond 15 minutes on two processors
+(28 November 2026, `nox -s langchain` in one worker: 144 seconds of tests, of which its contracts are 23)."""
+
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([\w\s,.-]*)\])?")
 
 
@@ -73,7 +77,16 @@ def choose(
 ) -> list[Choice]:
     """Returns a choice for each session, in order. `digests` has those of all `inputs`."""
     changed = {path for path, digest in digests.items() if record.digests.get(path) != digest}
-    return [_choose_one(name, session, projects, changed, record) for name, session in sessions.items()]
+    choices = [_choose_one(name, session, projects, changed, record) for name, session in sessions.items()]
+    long = {each.session for each in choices if each.extent > sessions[each.session].below == Extent.CONTRACTS}
+    if len(long) <= MOST_WHOLE:
+        return choices
+    return [_shorten(choice, len(long)) if choice.session in long else choice for choice in choices]
+
+
+def _shorten(choice: Choice, count: int) -> Choice:
+    """Returns the choice of the contracts, where too many sessions would run as a whole."""
+    return Choice(choice.session, Extent.CONTRACTS, f"{choice.reason}; one of {count}, so its whole waits for a complete run")
 
 
 def _choose_one(name: str, session: Session, projects: Mapping[str, dict[str, Any]], changed: set[str], record: Record) -> Choice:

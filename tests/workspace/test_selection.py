@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from selection import (
+    MOST_WHOLE,
     SHARED,
     Choice,
     Extent,
@@ -83,6 +84,20 @@ def test_a_change_runs_what_depends_on_it_and_only_contracts_of_what_stands_on_i
     changed: tuple[str, ...], expected: list[Extent]
 ) -> None:
     assert extents(*changed) == expected
+
+
+def test_a_change_through_more_packages_than_fit_runs_their_contracts() -> None:
+    doors = [f"door{number}" for number in range(MOST_WHOLE + 1)]
+    sessions = {door: Session(about=(f"packages/{door}",), below=Extent.CONTRACTS) for door in doors}
+    sessions["core"] = Session(about=("packages/core",))
+    known = dict.fromkeys(inputs(sessions.values(), {}), "as before")
+
+    def extents_of(count: int) -> list[Extent]:
+        digests = known | dict.fromkeys(["packages/core", *(f"packages/{door}" for door in doors[:count])], "otherwise")
+        return [choice.extent for choice in choose(sessions, {}, digests, Record(frozenset(sessions), known))]
+
+    assert extents_of(MOST_WHOLE) == [*[W] * MOST_WHOLE, N, W]
+    assert extents_of(MOST_WHOLE + 1) == [*[C] * (MOST_WHOLE + 1), W]
 
 
 @pytest.mark.parametrize("shared", SHARED)

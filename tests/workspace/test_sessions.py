@@ -36,9 +36,12 @@ class CommandsOnly:
     def __init__(self, name: str) -> None:
         self.name = name
         self.commands: list[tuple[str, ...]] = []
+        self.synced: list[tuple[tuple[str, ...], str]] = []
 
-    def run(self, *command: str, **options: Any) -> str:
+    def run(self, *command: str, env: dict[str, str] | None = None, **options: Any) -> str:
         self.commands.append(command)
+        if "sync" in command and env:
+            self.synced.append((tuple(command[command.index("sync") :]), env["UV_PROJECT_ENVIRONMENT"]))
         return "1"
 
     def log(self, text: str) -> None: ...
@@ -118,6 +121,20 @@ def imports_of(path: Path) -> Iterator[str]:
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             modules += [each.name for each in node.names] if isinstance(node, ast.Import) else []
             yield from (module.partition(".")[0].replace("_", "-") for module in modules)
+
+
+def test_one_session_runs_what_the_others_leave_out_as_exhaustive() -> None:
+    marked = {
+        path.relative_to(ROOT) for path in (ROOT / "tests/core").rglob("*.py") if "mark.exhaustive" in path.read_text("utf-8")
+    }
+    assert {str(path) for path in marked} == {*NOXFILE.EXHAUSTIVE}
+
+
+def test_sessions_share_an_environment_only_if_they_sync_it_alike(commands: Any) -> None:
+    synced = {environment: arguments for name in NOXFILE.SESSIONS for arguments, environment in commands(name).synced}
+    last = [(name, *commands(name).synced[-1]) for name in NOXFILE.SESSIONS if commands(name).synced]
+    assert [name for name, arguments, environment in last if synced[environment] != arguments] == []
+    assert len({arguments for _, arguments, _ in last}) == len({environment for _, _, environment in last})
 
 
 def test_something_always_runs_tests(commands: Any) -> None:
