@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
-from alma.integration import note
 from alma.types import AntiPattern, AnyMemory, Heuristic
 from alma_harness.fitting import line_of
 from alma_harness.quick_reload import handoff_lines
 from alma_harness.session import SessionManager
+from alma_integration import note
 
 MOST_LISTED = 2_000
 MOST_LESSONS = 5

@@ -181,7 +181,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     memories = {**memories, **with_citations(memories, seen)}
     memories |= with_attempts(memories, attempts)
     order = [item for item in ranking if item.memory in memories and item.memory not in attempts]
-    found_disputed = disputed(order, memories, verified=asked.verified)
+    found_disputed = disputed(room.store, order, memories, verified=asked.verified)
     return Answer(
         question, scope, found, chosen, found_disputed.order, memories, attempts, caution, learned, found_disputed, events, nearest
     )
