@@ -413,7 +413,7 @@ def mcp(session: nox.Session) -> None:
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     install_lowest(session, "alma-mcp")
-    test_what_a_version_changes(session, "mcp", contracts=("clients",))
+    test_what_a_version_changes(session, "mcp", contracts=("resources_and_prompts",))
 
 
 @session(
