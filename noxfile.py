@@ -51,7 +51,7 @@ FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "le
 
 FACADE_IN_SHORT = [
     *("tests/core/aio/test_async.py", "tests/core/properties/test_histories.py"),
-    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "transfer", "undo", "users")),
+    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "undo", "users")),
 ]
 """Of these, what reaches each kind of write and of read, and several processes."""
 
