@@ -52,7 +52,7 @@ ON_ANY_STORE = [*FACADE, "tests/cli/migrating", "tests/integration", "tests/know
 
 FACADE_IN_SHORT = [
     *("tests/core/aio/test_async.py", "tests/core/properties/test_histories.py"),
-    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "transfer", "undo", "users")),
+    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "undo", "users")),
 ]
 """Of these, what reaches each kind of write and of read, and several processes."""
 
@@ -458,7 +458,7 @@ def mcp(session: nox.Session) -> None:
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     install_lowest(session, "alma-mcp")
-    test_what_a_version_changes(session, "mcp", contracts=("clients",))
+    test_what_a_version_changes(session, "mcp", contracts=("resources_and_prompts",))
 
 
 @session(
