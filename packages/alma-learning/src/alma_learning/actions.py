@@ -5,7 +5,7 @@ the quoted ones that the pattern gives; other arguments do not matter. All else 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
