@@ -6,7 +6,7 @@ near they are; two that differ in several places and are near all the same are o
 
 from alma_learning.denials import undoes
 from alma_learning.stems import unmatched
-from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_place_apart, is_turned, places
+from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_of_many, is_one_place_apart, is_turned, places
 
 # Cosines of all-MiniLM-L6-v2 from which one text says what another does, by how their words differ. Fitted on `check_tuning`, `check_held_out` and
 # the tuning half of `strategy_pairs`: 24 November 2026, `benchmarks.paraphrase_constants`.
@@ -35,7 +35,14 @@ def is_paraphrase(one: Wording, other: Wording, cosine: float) -> bool:
 
 def says_otherwise(one: Wording, other: Wording) -> bool:
     """Returns True if something in the words of `other` speaks against its doing what `one` names, however near their vectors are."""
-    return undoes(other.telling, one.all) or is_denied(one, other) or is_turned(one, other) or has_other_numbers(one, other)
+    return (
+        undoes(other.telling, one.all)
+        or is_denied(one, other)
+        or is_turned(one, other)
+        or has_other_numbers(one, other)
+        or is_one_of_many(one, other)
+        or is_one_of_many(other, one)
+    )
 
 
 def _weigh_words(one: Wording, other: Wording) -> float:
