@@ -116,14 +116,18 @@ class Projection:
             yield self._sheet([kind]).ask(None, 1.0)
 
     def rules(self) -> list[tuple[Row, Table]]:
-        """Returns the rows that are rules with their tables, best first; of those in equal words on several kinds the one of most trials."""
+        """Returns the rows that are rules with their tables: first the best row of each kind of task, then the others, each by mean and trials.
+
+        Of rules in equal words on several kinds the one of most trials. A way that works, but not as well as another of its kind, is bad advice to an
+        agent that does not know its task yet.
+        """
         found: dict[tuple[str, Side], tuple[Row, Table]] = {}
         for table in self.tables():
             for row in table.rows:
                 key = normalise(row.way), row.side
                 if row.side is not Side.TRIED and (key not in found or found[key][0].trials < row.trials):
                     found[key] = row, table
-        return sorted(found.values(), key=lambda each: (-each[0].mean, -each[0].trials))
+        return sorted(found.values(), key=lambda each: (each[0] is not each[1].rows[0], -each[0].mean, -each[0].trials))
 
     # ------------------------------------------------------------------ folding
 
