@@ -19,7 +19,7 @@ from alma_learning.wording import Wording, read_wording
 READ_CHARS, MOST_GIVEN = 800, 20
 """Sentences are compared by so many characters, and so many texts are read that a text gives others to execute."""
 
-_CALLS = read_lists("calls")
+_CALLS, _PROGRAMS = read_lists("calls"), read_lists("commands")["programs"]
 _PROHIBITION = re.compile(r"\s*(?:please\s+)?(?:never|do not|don['’]?t|avoid)\s+", re.IGNORECASE)
 _EXCLUSION = re.compile(r"\b(?:without|with no)\b", re.IGNORECASE)
 _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(_CALLS['instructions']))})\s*=\s*([\"'])(.*?)\1[^)]*\)")
@@ -85,9 +85,15 @@ def name_same_action(action: str, other: str) -> bool:
 
 
 def has_other_code(one: str, other: str) -> bool:
-    """Returns True if each of two texts has code, and neither does what that of the other names."""
+    """Returns True if each of two texts is code, and neither does what the other names. In a short text a known program is code: `git stash`."""
+    if not all(action.is_code or _runs_program(action) for action in map(read_action, (one, other))):
+        return False
     verdicts = [_by_code(read_pattern(a), read_action(b), is_near=False) for a, b in ((one, other), (other, one))]
     return None not in verdicts and True not in verdicts
+
+
+def _runs_program(action: Action) -> bool:
+    return any(part.commands.programs & _PROGRAMS for part in action.parts)
 
 
 @lru_cache(maxsize=4_096)
@@ -180,9 +186,14 @@ def _has_excluded(pattern: Pattern, action: Action) -> bool:
         return True
     if pattern.calls.withdrawn and pattern.excluded.telling:  # the words of a name are not what is missing
         made = (call for part in action.parts for call in part.calls.calls)
-        return any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn)
+        return any(_is_there(missing, call) for call in made for missing in pattern.calls.withdrawn)
     denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
     return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
+
+
+def _is_there(missing: Call, call: Call) -> bool:
+    """Returns True if a call is what is said to be missing: of any receiver, if none is named."""
+    return (not missing.receiver and missing.name == call.name and missing.given <= call.given) or names_the_same(missing, call)
 
 
 def _by_words(pattern: Pattern, action: Action, cosine: float | None) -> bool:

@@ -64,8 +64,11 @@ class Call:
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of a text, and those that it denies, takes away or only speaks of. `instructions` are the texts that a call is given to execute, `given` the arguments that stand in no call; `has_code` says
-    that anything at all is called."""
+    """The calls of a text, and those that it denies, takes away or only speaks of.
+
+    `instructions` are the texts that a call is given to execute, `given` the arguments that stand in no call; `has_code` says that anything at all
+    is called.
+    """
 
     calls: list[Call] = field(default_factory=list)
     withdrawn: list[Call] = field(default_factory=list)

@@ -15,7 +15,7 @@ SCOPE, REACH = 3, 4
 
 _WORDS = read_lists("denials")
 _SILENT = read_lists("words")["stop"] | read_lists("words")["little"] | {COMMA}
-_TAKING_AWAY, _SPEAKING_OF = stems(_WORDS["taking_away"]), stems(_WORDS["speaking_of"])
+_TAKING_AWAY, _SPEAKING_OF, _CARRYING_OUT = (stems(_WORDS[name]) for name in ("taking_away", "speaking_of", "carrying_out"))
 _LEAVING, _LEAVING_OUT = _TAKING_AWAY | stems(_WORDS["leaving"]), tuple(_WORDS["leaving_out"])
 
 
@@ -80,9 +80,8 @@ def _denial(words: Sequence[str], place: int) -> Denial | None:
     scope = _reached(words[place + 1 :])
     if not scope and word in _WORDS["passive"]:  # "pushing is forbidden"
         scope = _reached(words[:place][::-1])
-    head = (
-        scope[-1 if word == "unless" else 0] if scope else ""
-    )  # "unless the error is permanent" speaks against what is permanent
+    done = [one for one in scope if one not in _CARRYING_OUT]  # who never runs a command denies the command
+    head = done[-1 if word == "unless" else 0] if done else ""  # "unless the error is permanent" is against what is permanent
     is_taken_back = following > place and denies(words[following]) and _is_denied(words, following)
     return Denial(head, frozenset(scope), is_taken_back) if head else None
 

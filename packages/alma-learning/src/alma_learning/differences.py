@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Callable
 
 from alma_learning.actions import has_other_code
-from alma_learning.shell import program_of, write_out
 from alma_learning.numbers import numbers_apart, read_in_order
+from alma_learning.shell import program_of, write_out
 from alma_learning.word_lists import read_lists
 from alma_learning.wording import ONE, Wording, is_denied, is_one_word_apart, is_turned, read_wording
 
@@ -25,7 +25,7 @@ def normalise(text: str) -> str:
 
 
 def differ(a: str, b: str) -> bool:
-    """Returns True if something speaks against two texts being one way. Opposites and "only" count in texts that share words: others speak of more."""
+    """Returns True if something speaks against two texts being one way. Opposites and "only" count only in texts that share words."""
     if normalise(a) == normalise(b):
         return False
     one, other = read_wording(a[:READ_CHARS]), read_wording(b[:READ_CHARS])

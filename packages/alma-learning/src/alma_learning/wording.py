@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from alma_learning.denials import COMMA, Denial, contradicts, denials, telling
+from alma_learning.denials import COMMA, Denial, contradicts, denials, denies, telling
 from alma_learning.numbers import numbers_apart, words_and_numbers
 from alma_learning.stems import stem, stems
 from alma_learning.word_lists import read_lists, read_pairs
@@ -145,8 +145,8 @@ def is_one_place_apart(one: Wording, other: Wording) -> bool:
 
 def is_one_word_apart(one: Wording, other: Wording) -> bool:
     """Returns True if two texts are the same but for one word."""
-    changed = [mine != theirs for mine, theirs in zip(one.spoken, other.spoken, strict=False)]
-    return len(one.spoken) == len(other.spoken) and sum(changed) == 1
+    changed = [pair for pair in zip(one.spoken, other.spoken, strict=False) if pair[0] != pair[1]]
+    return len(one.spoken) == len(other.spoken) and len(changed) == 1 and not all(map(denies, changed[0]))
 
 
 def places(one: Sequence[str], other: Sequence[str]) -> list[str]:
