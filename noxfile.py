@@ -81,6 +81,7 @@ SHARED_BY = {
         "harness",
         "integration",
         "knowledge",
+        "learning",
         "minilm",
         "report",
         "workspace",
@@ -178,6 +179,12 @@ def integration(session: nox.Session) -> None:
 def knowledge(session: nox.Session) -> None:
     """Facts that contradict each other."""
     test_by_default(session, "tests/knowledge")
+
+
+@session("packages/alma-learning", "tests/learning", installs=("alma-learning", "alma-core[local]"))
+def learning(session: nox.Session) -> None:
+    """The learning from outcomes, as pure functions."""
+    test_by_default(session, "tests/learning")
 
 
 @session("packages/alma-cli", "tests/cli", installs=("alma-cli", "alma-core[encryption,harness,local]"), reads=("examples/data",))
