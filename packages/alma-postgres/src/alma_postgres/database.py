@@ -68,16 +68,6 @@ class PostgresDatabase:
             yield use.session
 
     @contextmanager
-    def within(self) -> Iterator[PostgresSession]:
-        """As `reading`; in the middle of a write of this thread, the session of that write."""
-        session = self._shared.writing.get(threading.get_ident())
-        if session is not None:
-            yield session
-            return
-        with self.reading() as looking:
-            yield looking
-
-    @contextmanager
     def snapshot(self) -> Iterator[PostgresSession]:
         """A consistent view. Nested in another one of this thread, the view of that."""
         with self._errors, self._used() as use:

@@ -16,7 +16,8 @@ from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
 from alma.storage.sqlite.driver_errors import storage_errors
 
-FORMAT = 1
+FORMAT, FORMER_FORMAT = 2, 1
+"""Format of the header that is written, and that of stores of a former version: their journals lead to counts and learned rules, too."""
 HEADER = "store.json"
 ENDING = ".files"
 """Of the name of the folder."""
@@ -80,11 +81,17 @@ class Layout:
             version, values, checksum = found["format"], dict(found["values"]), found["checksum"]
         except (ValueError, TypeError, KeyError) as error:
             raise CorruptStoreError(f"{path} is not readable: {error}; restore it, from git say") from error
-        if version != FORMAT:
+        if version not in (FORMAT, FORMER_FORMAT):
             raise StorageError(f"{path} has format {version!r}; this ALMA reads format {FORMAT}")
         if checksum != _checksum(values):
             raise CorruptStoreError(f"{path} was edited or merged; restore it, from git say")
         return {str(key): str(value) for key, value in values.items()}
+
+    def is_former(self) -> bool:
+        """Returns True if a former version wrote the header."""
+        path = self.folder / HEADER
+        with storage_errors(path):
+            return path.exists() and json.loads(path.read_bytes())["format"] == FORMER_FORMAT
 
     def write_header(self, values: Mapping[str, str]) -> None:
         """Puts the values of the store in place of those before."""
