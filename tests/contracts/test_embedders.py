@@ -4,7 +4,7 @@ import pytest
 
 from alma.embedding import HashEmbedder, MiniLMEmbedder
 from alma.testing import EmbedderContract, MockEmbedder
-from alma.testing.contracts.embedder import NewEmbedder
+from alma_testing.contracts.embedder import NewEmbedder
 
 
 class TestHashEmbedder(EmbedderContract):

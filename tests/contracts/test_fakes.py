@@ -24,7 +24,7 @@ from alma.testing import (
     make_user_preference,
     make_vector_changes,
 )
-from alma.testing.clocks import START
+from alma_testing.clocks import START
 
 MAKERS = [make_outcome, make_heuristic, make_anti_pattern, make_domain_knowledge, make_user_preference]
 

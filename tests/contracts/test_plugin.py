@@ -13,7 +13,7 @@ HEAVY = ("numpy", "pydantic", "hypothesis", "sqlite3", "faiss", "onnxruntime", "
 
 
 def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
-    assert [point.value for point in entry_points(group="pytest11", name="alma")] == ["alma.testing.plugin"]
+    assert [point.value for point in entry_points(group="pytest11", name="alma")] == ["alma_testing.plugin"]
 
 
 @pytest.mark.slow
@@ -24,9 +24,9 @@ def test_a_suite_that_does_not_use_the_plugin_pays_nothing_for_it(pytester: pyte
         def test_nothing(request):
             assert request.config.pluginmanager.has_plugin("alma")
             loaded = [name for name in {HEAVY!r} if name in sys.modules]
-            ours = [name for name in sys.modules if name.startswith("alma.") and not name.startswith("alma.testing")]
+            ours = [name for name in sys.modules if name.startswith("alma.")]
             assert (loaded, ours) == ([], [])
-            assert sorted(name for name in sys.modules if name.startswith("alma.testing")) == ["alma.testing", "alma.testing.plugin"]
+            assert sorted(name for name in sys.modules if name.startswith("alma_testing")) == ["alma_testing", "alma_testing.plugin"]
     """)
     pytester.runpytest_subprocess("-p", "no:hypothesispytest", "-p", "no:langsmith_plugin").assert_outcomes(passed=1)
 

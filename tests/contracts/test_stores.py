@@ -6,12 +6,12 @@ import pytest
 
 from alchemy_store import AlchemyStore
 from alma.protocols import NextVectors, Reembeddable, Store, StoreRequest
-from alma.storage.file.store import FileStorage, open_files
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import FileStoreContract, MockEmbedder, MockStorage, ReembeddableContract, StoreContract
-from alma.testing.clocks import START
-from alma.testing.contracts.reembedding import OTHER, made_for
-from alma.testing.contracts.stored import OpenStore
+from alma_files import FileStorage, open_files
+from alma_testing.clocks import START
+from alma_testing.contracts.reembedding import OTHER, made_for
+from alma_testing.contracts.stored import OpenStore
 
 
 class TestSQLStorage(StoreContract, FileStoreContract, ReembeddableContract):

@@ -3,8 +3,8 @@
 import pytest
 
 from alma.testing import VectorIndexContract
-from alma.testing.contracts.vector_index import NewIndex
 from alma.vectors import ProjectIndex
+from alma_testing.contracts.vector_index import NewIndex
 
 
 class TestProjectIndex(VectorIndexContract):

@@ -192,4 +192,4 @@ def test_the_schema_of_a_tool_is_made_once_for_all_its_calls(alma: ALMA) -> None
 
     [episode] = alma.recent_episodes()
     assert len(episode.steps) == 3
-    assert makers.count("alma.integration.calls") == 1
+    assert makers.count("alma_integration.calls") == 1

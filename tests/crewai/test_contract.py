@@ -7,7 +7,7 @@ import pytest
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
+from alma_testing.contracts.integration import Played, Scene
 from crew_scenes import agent_of, guarded
 from crews import ALMAMemory, ScriptedLLM, crew, task
 from framework_scenes import parted

@@ -7,9 +7,9 @@ import pytest
 
 from alma import ALMA, ConfigurationError, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene, Turn
 from alma_crewai import ALMACrewListener
 from alma_crewai.recorders import OPEN
+from alma_testing.contracts.integration import Played, Scene, Turn
 from crew_scenes import agent_of, guarded
 from crews import ALMAMemory, ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 from framework_scenes import parted, play_agents

@@ -11,7 +11,7 @@ import pytest
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
+from alma_testing.contracts.integration import Played, Scene
 from chat_scenes import play_chats
 from chat_server import plain_client
 from harness_scenes import play_function, play_harness

@@ -10,7 +10,7 @@ import pytest
 from alma import ALMA
 from alma.harness import remembered_client
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
+from alma_testing.contracts.integration import Played, Scene
 from chat_scenes import play_chats
 from chat_server import chat_server
 

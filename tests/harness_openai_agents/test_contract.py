@@ -11,7 +11,7 @@ from agents.testing import ModelStep, ScriptedModel, assistant_message, function
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
+from alma_testing.contracts.integration import Call, HandOver, Played, Scene, Turn
 from framework_scenes import play_agents
 
 set_tracing_disabled(True)

@@ -14,7 +14,7 @@ from pydantic_ai.models.function import FunctionModel
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Call, Played, Scene, Turn
+from alma_testing.contracts.integration import Call, Played, Scene, Turn
 from framework_scenes import play_agents
 
 

@@ -12,7 +12,7 @@ from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolC
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Call, Played, Scene, Turn
+from alma_testing.contracts.integration import Call, Played, Scene, Turn
 from framework_scenes import play_agents
 
 

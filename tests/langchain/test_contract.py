@@ -4,7 +4,7 @@ from pathlib import Path
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
+from alma_testing.contracts.integration import Played, Scene
 from chain_scenes import play, play_interrupted
 
 

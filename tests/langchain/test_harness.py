@@ -16,7 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from alma import ALMA, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene, Turn
+from alma_testing.contracts.integration import Played, Scene, Turn
 from chain_scenes import _model, _tool
 from framework_scenes import play_agents
 

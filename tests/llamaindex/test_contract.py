@@ -15,9 +15,9 @@ from llama_index.core.query_engine import RetrieverQueryEngine, RetryQueryEngine
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever
 from alma_llamaindex.testing import ScriptedLLM
+from alma_testing.contracts.integration import Played, Scene
 from llama_scenes import Guardrail, agents_of, script
 
 pytestmark = pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")

@@ -12,9 +12,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from alma import ALMA, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Played, Scene, Turn
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever
 from alma_llamaindex.testing import ScriptedLLM
+from alma_testing.contracts.integration import Played, Scene, Turn
 from framework_scenes import play_agents
 from llama_scenes import Guardrail, agents_of, script
 

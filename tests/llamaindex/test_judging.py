@@ -87,7 +87,7 @@ async def asks(run: AgentRun) -> bool:
 def test_an_evaluator_that_uses_alma_does_not_wait_for_itself(
     alma: ALMA, evaluator: Any, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alma.integration.kit.SETTLING_SECONDS", 60)
+    monkeypatch.setattr("alma_integration.kit.SETTLING_SECONDS", 60)
     with ALMALearner(alma, evaluator=evaluator) as learner:
         run(agent_of(["done"]), memory_of(alma))
         assert learner.flush(20)

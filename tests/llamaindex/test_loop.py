@@ -98,7 +98,7 @@ def test_a_retrieval_waits_for_what_the_run_before_taught(alma: ALMA, monkeypatc
         assert is_asked.wait(5)
         return "failure"
 
-    monkeypatch.setattr("alma.integration.kit.JUDGING_SECONDS", 5)
+    monkeypatch.setattr("alma_integration.kit.JUDGING_SECONDS", 5)
     try_it(alma, evaluator=late)
     monkeypatch.setattr(Integration, "catch_up", noted)
     monkeypatch.setattr(alma, "retrieve", counted)

@@ -22,9 +22,9 @@ def test_no_other_adapter_is_in_this_environment() -> None:
     assert [name for name in sorted(others) if importlib.util.find_spec(name)] == []
 
 
-def test_it_needs_the_core_and_llama_index_alone() -> None:
+def test_it_needs_the_core_the_kit_and_llama_index_alone() -> None:
     needed = {requirement.split(">")[0].split("<")[0] for requirement in requires("alma-llamaindex") or []}
-    assert needed == {"alma-core", "llama-index-core", "llama-index-instrumentation", "llama-index-workflows"}
+    assert needed == {"alma-core", "alma-integration", "llama-index-core", "llama-index-instrumentation", "llama-index-workflows"}
 
 
 def test_the_public_names_are_exactly_these() -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.any_version
 FORKS = """
 import os, sys, threading, asyncio
 from alma import ALMA
-from alma.integration import kit
+from alma_integration import kit
 from alma_llamaindex import ALMALearner, ALMAMemory
 from alma_llamaindex.testing import ScriptedLLM
 from llama_index.core.agent.workflow import FunctionAgent

@@ -68,7 +68,7 @@ def test_it_waits_for_what_an_earlier_run_taught(alma: ALMA, monkeypatch: pytest
     """The run is not judged before the retrieval waits for it."""
     is_awaited = threading.Event()
     catch_up = Integration.catch_up
-    monkeypatch.setattr("alma.integration.kit.JUDGING_SECONDS", 10)
+    monkeypatch.setattr("alma_integration.kit.JUDGING_SECONDS", 10)
     monkeypatch.setattr(Integration, "catch_up", lambda self: (is_awaited.set(), catch_up(self))[1])
     with ALMALearner(alma, evaluator=lambda run: is_awaited.wait(10)):
         run(agent_of([[("ok", {})], "done"]), ALMAMemory.from_defaults(alma, agent="dev", inject="none"))

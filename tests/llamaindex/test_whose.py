@@ -113,7 +113,7 @@ def test_the_schema_of_a_tool_is_made_once_for_all_runs(alma: ALMA) -> None:
     for _ in range(2):
         run(agent_of([[("look", {"name": "Oslo"})], "done"], tools=[look]), ALMAMemory.from_defaults(alma, agent="dev"))
     assert [record.strategy for record in episodes(alma)] == ['look(name="Oslo")'] * 2
-    assert [name for name in makers if not name.startswith("llama_index")] == ["alma.integration.calls"]
+    assert [name for name in makers if not name.startswith("llama_index")] == ["alma_integration.calls"]
 
 
 USER: ContextVar[str] = ContextVar("user", default="nobody")

@@ -11,10 +11,10 @@ from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
 from alma.protocols import CandidateFactory, VectorsRequest
 from alma.testing import CandidateSearchContract, make_vector_changes
-from alma.testing.contracts.candidate_search import DIMENSION, changes, directions, query
-from alma.testing.fakes import MockEmbedder
 from alma_pinecone import PineconeSearch, open_search
 from alma_pinecone import unseen as unseen_module
+from alma_testing.contracts.candidate_search import DIMENSION, changes, directions, query
+from alma_testing.fakes import MockEmbedder
 from contract_service import Answer
 from pinecone_service import KEY, PineconeService
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from alma.testing import ReembeddableContract, StoreContract
-from alma.testing.contracts.stored import OpenStore
+from alma_testing.contracts.stored import OpenStore
 from postgres_server import PostgresServer
 from postgres_stores import opened_at
 

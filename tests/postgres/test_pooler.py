@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from alma.testing import StoreContract
-from alma.testing.contracts.stored import OpenStore
+from alma_testing.contracts.stored import OpenStore
 from pgbouncer import PROGRAM, Pooler
 from postgres_server import PostgresServer
 from postgres_stores import opened_at

@@ -12,9 +12,9 @@ from qdrant_client import QdrantClient
 from alma.errors import StorageError
 from alma.protocols import VectorsRequest
 from alma.testing import make_vector_changes
-from alma.testing.contracts.candidate_search import DIMENSION, changes, directions, query
-from alma.testing.fakes import MockEmbedder
 from alma_qdrant import QdrantSearch
+from alma_testing.contracts.candidate_search import DIMENSION, changes, directions, query
+from alma_testing.fakes import MockEmbedder
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from alma import ALMA
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn, repaired
 from alma_langchain import ALMAMiddleware
 from alma_langchain.testing import ScriptedChatModel
+from alma_testing.contracts.integration import Call, HandOver, Played, Scene, Turn, repaired
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "scene"}}
 

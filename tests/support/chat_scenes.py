@@ -7,7 +7,7 @@ from typing import Any
 
 from alma import ALMA
 from alma.harness import remembered_client
-from alma.testing.contracts.integration import HandOver, Played, Scene, Turn
+from alma_testing.contracts.integration import HandOver, Played, Scene, Turn
 from chat_server import chat_server
 
 Client = Callable[[str, str], Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from alma.testing.contracts.integration import Call, Turn
+from alma_testing.contracts.integration import Call, Turn
 
 NO_TLS = False
 """For `verify`: httpx reads all certificates for each client otherwise, which takes longer than the scenes."""

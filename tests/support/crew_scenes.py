@@ -9,7 +9,7 @@ from typing import Any
 from crewai import Agent, TaskOutput
 from crewai.tools import tool
 
-from alma.testing.contracts.integration import Call, Scene, Turn
+from alma_testing.contracts.integration import Call, Scene, Turn
 from crews import ScriptedLLM, agent
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from alma import ALMA, Context
 from alma.harness import create_harness
-from alma.testing.contracts.integration import HandOver, Played, Scene, Turn
+from alma_testing.contracts.integration import HandOver, Played, Scene, Turn
 
 Made = Callable[[Scene, str, list[Turn], list[str]], Any]
 """Makes an agent of a name that follows the turns, and keeps the prompts of its model."""

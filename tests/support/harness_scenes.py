@@ -9,7 +9,7 @@ from typing import Any
 from alma import ALMA, Context
 from alma.harness import Harness, Setting, recorded_tool
 from alma.integration import Run
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
+from alma_testing.contracts.integration import Call, HandOver, Played, Scene, Turn
 
 Tools = Mapping[str, Callable[..., Any]]
 

@@ -9,9 +9,9 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent, JsonPickleSerializer
 
 from alma import ALMA
-from alma.testing.contracts.integration import REFUSED, TASK, WORKER
 from alma_llamaindex import ALMAMemory, instrument_alma
 from alma_llamaindex.testing import ScriptedLLM
+from alma_testing.contracts.integration import REFUSED, TASK, WORKER
 
 
 async def deploy(ctx: Context, way: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
-from alma.testing.contracts.integration import Call, HandOver, Scene, Turn
 from alma_llamaindex.testing import ScriptedLLM
+from alma_testing.contracts.integration import Call, HandOver, Scene, Turn
 
 
 def agents_of(scene: Scene, prompts: list[str]) -> list[FunctionAgent]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
+from alma_testing.contracts.integration import Call, HandOver, Played, Scene, Turn
 from run_document import blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "integrating.md"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alma.protocols import StoreRequest
 from alma.testing import MockEmbedder
-from alma.testing.clocks import START
 from alma_postgres import PostgresStorage, open_store
+from alma_testing.clocks import START
 from pgbouncer import Pooler
 from postgres_server import PostgresServer
 from store_fixtures import schema_of

@@ -12,8 +12,8 @@ from typing import Any
 from alma import ALMA
 from alma.memory.search_sizes import SearchSizes
 from alma.testing import FixedClock
-from alma.testing.clocks import START
 from alma.types import Passage
+from alma_testing.clocks import START
 from sized import open_sized
 
 AGENTS = ("ann", "bob", "eve")

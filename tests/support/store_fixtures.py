@@ -3,7 +3,7 @@ once: making it takes longer than most tests. Property tests have no deadline pe
 
 With `--store=file` the stores are journals in readable files.
 With `--store=postgres` the stores are on a server, each in a schema that stands for its folder.
-With both, the tests that run are those that get a store from here; see `tests/core/conftest.py`.
+With both, the tests that run are those that get a store from here.
 """
 
 import shutil
@@ -97,3 +97,33 @@ def alma(open_store: OpenStore, tmp_path: Path, stored_in: StoredIn, empty_datab
         folder.mkdir(mode=0o700)
         shutil.copy(empty_database, folder)
     return open_store()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On another store than SQLite, leaves out the tests that open none or name their own, and those marked `not_on` it."""
+    store = config.getoption("--store")
+    if store == "sqlite":
+        return
+    run = [item for item in items if _is_for(item, store)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(run)])
+    items[:] = run
+
+
+def _is_for(item: pytest.Item, store: str) -> bool:
+    return "stored_in" in getattr(item, "fixturenames", ()) and not any(
+        store in mark.args for mark in item.iter_markers("not_on")
+    )
+
+
+@pytest.fixture(autouse=True)
+def closed_at_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves a store open leaves connections of the server, which has a fixed number of them for all tests."""
+    if request.config.getoption("--store") != "postgres":
+        yield
+        return
+    from alma_postgres import connections
+
+    before = {*connections._SHARED}
+    yield
+    left = {*connections._SHARED} - before
+    assert not left, "the test left a store open"

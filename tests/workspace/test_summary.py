@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,33 @@ def test_a_report_of_an_earlier_run_is_not_counted(tmp_path: Path) -> None:
 def test_a_run_that_left_nothing_fails(tmp_path: Path) -> None:
     done = summary(tmp_path, None)
     assert done.stdout.splitlines()[-1] == "0 passed, 1 failed"
+    assert done.returncode == 1
+
+
+def left_out(folder: Path) -> None:
+    listed = [("mcp", "contracts", "changed below it: packages/alma-core"), ("site", "nothing", "nothing has changed")]
+    choices = [{"session": session, "runs": runs, "reason": reason} for session, runs, reason in listed]
+    (folder / "changes.json").write_text(json.dumps(choices))
+
+
+def test_what_a_change_does_not_need_is_named_with_its_reason(tmp_path: Path) -> None:
+    left_out(tmp_path)
+    done = summary(tmp_path, {"changes": "SUCCESS", "core": "SUCCESS"}, core='tests="5" failures="0" errors="0" skipped="0"')
+    lines = [re.split(" {2,}", line) for line in done.stdout.splitlines()]
+    assert lines[0] == ["mcp", "contracts only", "changed below it: packages/alma-core"]
+    assert lines[1] == ["site", "not run", "nothing has changed"]
+    assert done.returncode == 0
+
+
+def test_what_an_earlier_run_left_out_is_not_named(tmp_path: Path) -> None:
+    left_out(tmp_path)
+    done = summary(tmp_path, {"core": "SUCCESS"}, core='tests="5" failures="0" errors="0" skipped="0"')
+    assert "site" not in done.stdout
+
+
+def test_a_run_without_a_test_fails(tmp_path: Path) -> None:
+    done = summary(tmp_path, {"changes": "SUCCESS", "lint": "SUCCESS"})
+    assert done.stdout.splitlines()[-1] == "0 passed, 0 failed"
     assert done.returncode == 1
 
 

@@ -122,6 +122,7 @@ def _interrupted(call: Callable[[str], object], action: Callable[[], object], *,
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("inner", [*CALLS])
 @pytest.mark.parametrize("outer", [*CALLS])
 def test_a_signal_handler_that_calls_in_the_middle_of_a_call_gets_an_answer_or_an_error_at_once(
@@ -193,6 +194,7 @@ def seen(alma: ALMA) -> list[object]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 # An interrupt may come when a connection is made and not yet kept, or is about to be given back: it is closed when it is collected, after the store
 # was closed. Python says so from 3.13 on.
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")

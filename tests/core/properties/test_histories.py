@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError
 from alma.testing import FixedClock
-from alma.testing.contracts.texts import storable_texts
+from alma_testing.contracts.texts import storable_texts
 from facade import Place, StoredIn
 
 Step = Callable[[ALMA, str], object]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.testing import FixedClock
-from alma.testing.contracts.texts import storable_texts
 from alma.text import estimate_tokens
 from alma.types.prompt import FENCE, FENCE_END
+from alma_testing.contracts.texts import storable_texts
 from facade import StoredIn
 from memory_strategies import forging_texts, hostile_texts
 from other_process import OtherProcess

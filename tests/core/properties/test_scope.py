@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from alma import ALMA, DomainKnowledge
 from alma.memory.search_sizes import SearchSizes
-from alma.testing.clocks import START
 from alma.types.recalled import Recalled
+from alma_testing.clocks import START
 from other_process import OtherProcess
 from parts import IN_CI, other_examples
 from scoped_worlds import AGENTS, USERS, WORDS, Reader, Rules, Step, may_read, world

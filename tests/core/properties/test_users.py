@@ -9,8 +9,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.testing.clocks import START
 from alma.types.scope import UserWall
+from alma_testing.clocks import START
 from facade import StoredIn
 from parts import IN_CI, other_examples
 

@@ -13,9 +13,9 @@ from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.relational.logical import NO_USAGE
 from alma.storage.relational.seal import OpenSeal, RowName
-from alma.testing.contracts.stored import found_by_words
 from alma.types import Heuristic, Passage
 from alma.types.evidence import evidence_id, text_key
+from alma_testing.contracts.stored import found_by_words
 from stores import NOW, TASK, execute, fill, new_storage, open_alma
 
 SECOND = 1_000_000

@@ -127,6 +127,7 @@ def chosen(whole: Whole, folder: Path, table: Table, column: Column, *, count: i
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_after_damage_every_call_answers_or_raises_an_error_of_alma(
     whole: Whole, tmp_path: Path, table: Table, column: Column
@@ -149,6 +150,7 @@ def needs_a_backup(name: str, damage: Damage, whole: Whole) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_a_rebuild_restores_what_follows_from_the_journal_and_names_the_rest(
     whole: Whole, tmp_path: Path, table: Table, column: Column
@@ -198,6 +200,7 @@ def words(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("table", ["memory", "passage", "evidence", "partition"])
 def test_row_numbers_that_could_be_given_out_again_or_are_too_large_are_found(whole: Whole, tmp_path: Path, table: str) -> None:
     for statement in (

@@ -26,7 +26,7 @@ from alma.storage.sqlite.compiling import compile_statements
 from alma.storage.sqlite.migrations import MIGRATIONS, migrate
 from alma.storage.sqlite.session import Connection
 from alma.storage.sqlite.store import SQLStorage
-from alma.testing.contracts.stored import found_by_words
+from alma_testing.contracts.stored import found_by_words
 from stores import NOW, execute, fill, new_storage, rows
 
 DECLARED = sorted(tables.metadata.tables)

@@ -15,10 +15,10 @@ from alma.storage.relational.postings import MOST_CHANGES, NOWHERE, OVERHEAD, Ch
 from alma.storage.relational.word_lists import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
-from alma.testing.clocks import START
-from alma.testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
 from alma.types.memories import Memory
 from alma.types.passages import Passage, passages_of
+from alma_testing.clocks import START
+from alma_testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
 
 WORDS = ("deploy", "deploying", "ledger", "website", "agreed", "naïve", "v2.1")
 FEW = CommonWords(number=3, share=0.0, newest=2)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from alma import ALMA, AntiPattern, DomainKnowledge, UserPreference
-from alma.integration import checked_name, optional_name
 from alma.types import Conversation, Memory, Turn
 from alma_agents import chats, opencode, reports, sentences, sources, storing, streaming
 from alma_agents.attempts import Attempt, Session
@@ -23,6 +22,7 @@ from alma_agents.reports import IngestReport, report_as_json
 from alma_agents.storing import Shelf, Source, digest_of
 from alma_agents.transcripts import events, format_of, records
 from alma_agents.warning import note_commands
+from alma_integration import checked_name, optional_name
 
 _HEAD = 30
 _BATCH = 200

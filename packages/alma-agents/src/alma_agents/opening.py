@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.integration import checked_alma
+from alma_integration import checked_alma
 
 Progress = Callable[[int, int], None]
 """Receives how much is done, and the total."""

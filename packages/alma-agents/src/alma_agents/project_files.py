@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from alma import AntiPattern, DomainKnowledge, UserPreference
 from alma.errors import ValidationError
-from alma.integration import checked_name, optional_name
 from alma.types import Memory
 from alma_agents import documents
 from alma_agents.documents import Item
@@ -17,6 +16,7 @@ from alma_agents.ignoring import Ignored
 from alma_agents.opening import Progress, opened
 from alma_agents.reports import IngestReport
 from alma_agents.storing import VERSION, Shelf, Source, digest_of
+from alma_integration import checked_name, optional_name
 
 if TYPE_CHECKING:
     from alma import ALMA

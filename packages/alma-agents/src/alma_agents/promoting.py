@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from alma import ALMA, AntiPattern, Heuristic
 from alma.errors import ConfigurationError
-from alma.integration import checked_name, open_records
 from alma.types.prompt import note
 from alma_agents.rules import Rule, rules_of
+from alma_integration import checked_name, open_records
 
 BEGIN = "<!-- alma:begin, written by `alma promote`; edits in this block are lost -->"
 END = "<!-- alma:end -->"

@@ -7,8 +7,8 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.integration import Record, Records, open_records
 from alma.types import Memory
+from alma_integration import Record, Records, open_records
 
 KIND = "agents.source"
 VERSION = 1

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from alma import ALMA
 from alma.errors import ConflictError
-from alma.integration import Records, defused, open_records
 from alma.text import shortened
 from alma_agents import shell
 from alma_agents.course import LEAST_SESSIONS, Course, followed, lasting
 from alma_agents.index import command_digest, fix_for, one_line
 from alma_agents.runs import Ran
+from alma_integration import Records, defused, open_records
 
 KIND = "agents.runs"
 WARNING = "warning-"

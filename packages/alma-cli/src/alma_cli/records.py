@@ -10,7 +10,7 @@ from alma_cli.output import table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from alma.types.strategies import Range, StrategyRecord
+    from alma.types.strategies import StrategyRecord
 
 _COLUMNS = ("strategy", "verdict", "worked", "rate", "95 %", "0      ½      1")
 _BRIEF = ("strategy", "worked", "tasks", "expected", "95 %", "0      ½      1")
@@ -21,8 +21,8 @@ _FIGURES = ("worked", "rate", "95 %")
 
 
 def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
-    """Returns one row per strategy, in the order given; under its name its task, its owner, its lift, when it was last used and why it is
-    bad."""
+    """Returns one row per strategy, in the order given; under its name its task, its owner, why it is bad, what to do instead, and when it
+    was last used."""
     return _unbroken(table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES))
 
 
@@ -41,7 +41,7 @@ def _unbroken(made: "Table") -> "Table":
 def _brief(row: "StrategyRecord", chars: int) -> tuple[str, ...]:
     return (
         _ends(one_line(row.strategy), chars),
-        f"{row.successes:g} of {row.trials:g}",
+        f"{row.successes} of {row.trials}",
         str(row.tasks),
         f"{row.expected:.0%}",
         f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
@@ -61,7 +61,7 @@ def _row(row: "StrategyRecord") -> tuple[str, ...]:
     return (
         _description(row),
         row.verdict.value,
-        f"{row.successes:g} of {row.trials:g}",
+        f"{row.successes} of {row.trials}",
         f"{row.rate:.0%}",
         f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
         picture(row.rate, row.interval, marks()),
@@ -70,17 +70,12 @@ def _row(row: "StrategyRecord") -> tuple[str, ...]:
 
 def _description(row: "StrategyRecord") -> str:
     origin = f" (of {row.shared_from})" if row.shared_from else ""
-    far = ", less similar" if row.trials and not row.tasks else ""
     of_steps = "as a step " if row.is_of_steps else ""
     details = [
-        f"{of_steps}for {row.task_type or row.task}{far}{origin}",
+        f"{of_steps}for {row.task_type or row.task}{origin}",
         f"why {row.why_bad}" if row.why_bad else "",
         f"and {row.unverified} not judged" if row.unverified else "",
-        f"last {row.last_used:%Y-%m-%d}"
-        + (f", lift {row.lift:+.0%} ({_signed(row.lift_interval)})" if row.trials and row.others else ""),
+        f"instead {row.better_alternative}" if row.better_alternative else "",
+        f"last {row.last_used:%Y-%m-%d}",
     ]
     return "\n  ".join(" ".join(line.split()) for line in (row.strategy, *details) if line)
-
-
-def _signed(range_: "Range") -> str:
-    return f"{range_.lower:+.0%} to {range_.upper:+.0%}"

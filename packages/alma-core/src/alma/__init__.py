@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         EpisodeRecord,
         FeedbackSignal,
         Heuristic,
-        ImportanceDetector,
         MemoryScope,
         MemorySlice,
         MemoryType,
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
         TemporalFilter,
         UserPreference,
         Verdict,
+    )
+    from alma.types import (
+        ImportanceDetector as ImportanceDetector,
     )
 
 __version__ = "0.1.0"
@@ -52,6 +54,7 @@ _HOMES = {
     "Context": "alma.harness",
     "create_harness": "alma.harness",
     "Episode": "alma.episode",
+    "ImportanceDetector": "alma.types",
     "lock_timeout": "alma.storage.lock_timeout",
     **dict.fromkeys(
         (
@@ -79,7 +82,6 @@ _HOMES = {
             "EpisodeRecord",
             "FeedbackSignal",
             "Heuristic",
-            "ImportanceDetector",
             "MemoryScope",
             "MemorySlice",
             "MemoryType",
@@ -111,7 +113,6 @@ __all__ = [
     "EpisodeRecord",
     "FeedbackSignal",
     "Heuristic",
-    "ImportanceDetector",
     "MemoryNotFoundError",
     "MemoryScope",
     "MemorySlice",

@@ -11,13 +11,20 @@ from typing import BinaryIO
 
 from alma import folders
 from alma.errors import StorageError, ValidationError
-from alma.storage.file.layout import is_in_a_store
 from alma.storage.sqlite.connections import is_open_here
 from alma.text import shortened
 
+SQLITE_HEADER = b"SQLite format 3\0"
+"""The first bytes of each SQLite database."""
+
+STORE_ENDING = ".files"
+"""Of the name of the folder of a file store, which the package alma-files makes."""
+
+STORE_HEADER = "store.json"
+"""The file in that folder that makes it a store."""
+
 _OF_A_STORE = ("-wal", "-shm", "-journal", ".holder", ".index")
 _BESIDE_A_STORE = ("config.yaml", ".gitignore")
-_DATABASE = b"SQLite format 3\0"
 _DRAFT_NAME = 40
 
 
@@ -63,7 +70,7 @@ def checked_copy(value: str | os.PathLike[str], database: Path, *, may_replace: 
             raise ValidationError(f"{_shown(path)} is a folder; name a file")
         if _stands_at(path, database) or is_open_here(path) or _has_log(path):
             raise ValidationError(f"{_shown(path)} is a database in use, which would be lost; name another file")
-        if (path.name.casefold().endswith(_OF_A_STORE) or is_in_a_store(path)) or (
+        if (path.name.casefold().endswith(_OF_A_STORE) or _is_in_a_file_store(path)) or (
             _stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE
         ):
             raise ValidationError(f"{_shown(path)} is a name that belongs to a store of ALMA; name another file")
@@ -152,12 +159,18 @@ def _is_of_a_store(path: Path, store: Path) -> bool:
     name = path.name.casefold()
     if path.parent.resolve() == store.resolve() and (name.endswith(_OF_A_STORE) or name in _BESIDE_A_STORE):
         return True
-    if is_in_a_store(path):
+    if _is_in_a_file_store(path):
         return True
     if not path.exists():
         return False
     beside = [file for file in store.glob("*") if file.name.endswith(_OF_A_STORE) or file.name in _BESIDE_A_STORE]
     return _is_database(path) or any(_is_same(path, file) for file in beside)
+
+
+def _is_in_a_file_store(path: Path) -> bool:
+    """Returns True if a file at that path would stand among those of a file store."""
+    places = path.parent.resolve(), path.parent.resolve().parent
+    return any(place.name.endswith(STORE_ENDING) and (place / STORE_HEADER).is_file() for place in places)
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -171,7 +184,7 @@ def _is_database(path: Path) -> bool:
     if is_open_here(path):
         return True
     with path.open("rb") as file:
-        return file.read(len(_DATABASE)) == _DATABASE
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
 @contextmanager

@@ -154,11 +154,13 @@ def delays_forks(cls: type[C]) -> type[C]:
     for name in dir(cls):
         method = inspect.getattr_static(cls, name)
         if not name.startswith("_") and inspect.isfunction(method) and not hasattr(method, _MARK):
-            setattr(cls, name, _delaying(method))
+            setattr(cls, name, delay_forks_during(method))
     return cls
 
 
-def _delaying(method: Callable[P, R]) -> Callable[P, R]:
+def delay_forks_during(method: Callable[P, R]) -> Callable[P, R]:
+    """Returns the method, so that a call of it delays forks by other threads. Signature and documentation stay."""
+
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if not _DELAYS.begin(sys._getframe()):

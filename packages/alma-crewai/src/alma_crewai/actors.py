@@ -8,9 +8,9 @@ from crewai.events.event_context import get_last_event_id
 from crewai.events.types.memory_events import MemoryRetrievalStartedEvent
 from crewai.utilities.i18n import I18N_DEFAULT
 
-from alma.integration import RunContext
 from alma.text import one_line, shortened
 from alma_crewai.starts import inputs_of
+from alma_integration import RunContext
 
 LONGEST_NAME = 200
 OUTSIDE = "crew"

@@ -11,10 +11,10 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
 from alma import MemorySlice, Verdict
-from alma.integration import LOOP_SECONDS, Run, VerdictSource, holding, in_event_loop
 from alma_crewai import calls
 from alma_crewai.actors import Work
 from alma_crewai.records import Sight
+from alma_integration import LOOP_SECONDS, Run, VerdictSource, holding, in_event_loop
 
 GOOD, BAD = 7, 4
 """Scores of `crew.test`, 1 to 10: 7 or more is a success, less than 4 a failure, anything between is partial."""

@@ -4,8 +4,8 @@ from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, Tool
 from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
 from crewai.utilities.string_utils import sanitize_tool_name
 
-from alma.integration import Run, ToolUse, schema_of, tool_use
 from alma_crewai.actors import Work
+from alma_integration import Run, ToolUse, schema_of, tool_use
 
 OWN_TOOLS = {"search_memory", "save_to_memory"}
 """Memory tools: CrewAI's, and those that `alma_crewai.tools` created. Their success says nothing about how the task was done."""

@@ -14,10 +14,10 @@ from crewai.events.types.memory_events import MemoryRetrievalStartedEvent
 from crewai.events.types.task_events import TaskCompletedEvent, TaskFailedEvent
 from crewai.events.types.tool_usage_events import ToolUsageFinishedEvent
 
-from alma.integration import RunContext
 from alma_crewai.actors import context_of
 from alma_crewai.attempt import Attempt, Kind, begun, current, leave_ended
 from alma_crewai.recorders import Recorder, recorder_for
+from alma_integration import RunContext
 
 _OF_THE_OUTER = (ToolUsageFinishedEvent, agent_events.AgentExecutionCompletedEvent, TaskCompletedEvent, TaskFailedEvent)
 """One of these events about an attempt ends all attempts inside it."""

@@ -9,11 +9,11 @@ from crewai import Crew
 from crewai.agents.agent_builder.base_agent import BaseAgent
 
 from alma import ConfigurationError
-from alma.integration import Run, RunContext
 from alma_crewai import events, listener
 from alma_crewai.actors import Work, context_of, role_of
 from alma_crewai.attempt import Attempt
 from alma_crewai.recorders import HARNESSED, Recorder
+from alma_integration import Run, RunContext
 
 PROMPT = "task"
 """The input of a crew that is given the prompt."""

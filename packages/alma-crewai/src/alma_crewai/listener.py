@@ -9,11 +9,11 @@ from crewai.utilities.evaluators.crew_evaluator_handler import CrewEvaluator
 from crewai.utilities.i18n import I18N_DEFAULT
 
 from alma import ALMA
-from alma.integration import Learning
 from alma_crewai import events, people, starts
 from alma_crewai.actors import context_of
 from alma_crewai.attempt import current
 from alma_crewai.recorders import LOCK, OPEN, Recorder, Settings, check_names, recorder_for
+from alma_integration import Learning
 
 
 class ALMACrewListener(Learning):

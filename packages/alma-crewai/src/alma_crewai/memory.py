@@ -13,7 +13,6 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, ValidationError
-from alma.integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
 from alma.types.recalled import Recalled
 from alma_crewai import events, listener, starts
 from alma_crewai.actors import OUTSIDE, Work, asking
@@ -21,6 +20,7 @@ from alma_crewai.attempt import Attempt, current
 from alma_crewai.recorders import OPEN, Recorder, Settings, check_names
 from alma_crewai.records import Sight, record_of
 from alma_crewai.storage import ALMAStorage
+from alma_integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
 
 _LOG = logging.getLogger("alma")
 NO_MODEL = "alma/none: this is a copy of an ALMAMemory, which asks no model. Give the ALMAMemory to the crew instead of an agent"

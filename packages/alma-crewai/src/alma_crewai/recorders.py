@@ -8,9 +8,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Identity, Integration, OptionArguments, Options, Run, RunContext
 from alma_crewai.actors import Work, role_of
 from alma_crewai.attempt import Attempt
+from alma_integration import Identity, Integration, OptionArguments, Options, Run, RunContext
 
 
 class Settings(OptionArguments, total=False):

@@ -7,9 +7,9 @@ from typing import Any
 from crewai.memory.types import MemoryRecord
 
 from alma import MemorySlice
-from alma.integration import holding
 from alma.types import AnyMemory
 from alma.types.prompt import note
+from alma_integration import holding
 
 SCOPE, SOURCE, PRIVATE, CATEGORIES = "crewai_scope", "crewai_source", "crewai_private", "crewai_categories"
 """Metadata keys for CrewAI's data of a memory."""

@@ -8,11 +8,11 @@ from crewai.utilities.string_utils import sanitize_tool_name
 from pydantic import PrivateAttr
 
 from alma import ALMA
-from alma.integration import Identity, RunContext, Tool, Toolkit, ToolkitArguments
 from alma_crewai.actors import role_of
 from alma_crewai.attempt import current
 from alma_crewai.calls import OWN_TOOLS
 from alma_crewai.records import Sight
+from alma_integration import Identity, RunContext, Tool, Toolkit, ToolkitArguments
 
 READING = ("recall_memory", "check_action")
 IN_A_TEST = "Noted for this test alone."

@@ -7,10 +7,10 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import ConflictError, ValidationError
-from alma.integration import checked_json, checked_name, checked_text, open_records, optional_name
 from alma.types import Artifact
 from alma_harness.keys import digest
 from alma_harness.retrying import until_stored
+from alma_integration import checked_json, checked_name, checked_text, open_records, optional_name
 
 KIND = "workflow.artifact"
 TYPES_KIND = "workflow.artifact_type"

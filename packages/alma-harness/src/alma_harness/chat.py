@@ -7,13 +7,13 @@ from typing import Any, Unpack
 
 from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
-from alma.integration import Bounded, Identity, Integration, OptionArguments, Run, RunContext, ToolUse, check_identity, tool_use
 from alma.text import quoted
 from alma_harness.chat_forms import ANTHROPIC, OPENAI, Form, Turn, read
 from alma_harness.chat_streams import AsyncChunks, Chunks
 from alma_harness.following import afail, failing
 from alma_harness.learnings import Recorded, ids_of
 from alma_harness.option_names import options_of
+from alma_integration import Bounded, Identity, Integration, OptionArguments, Run, RunContext, ToolUse, check_identity, tool_use
 
 MOST_CALLS = 10_000
 """Tool calls whose results have not come back; the oldest is dropped for a new one."""

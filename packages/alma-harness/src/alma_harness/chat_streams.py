@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any, Self
 
-from alma.integration import Run
 from alma_harness.chat_forms import Streamed, Turn
 from alma_harness.following import afail, failing
+from alma_integration import Run
 
 
 class Chunks:

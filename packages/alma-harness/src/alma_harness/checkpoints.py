@@ -7,7 +7,10 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.integration import (
+from alma.types import Checkpoint
+from alma_harness.keys import digest
+from alma_harness.retrying import until_stored
+from alma_integration import (
     Record,
     Records,
     checked_count,
@@ -17,9 +20,6 @@ from alma.integration import (
     open_records,
     optional_name,
 )
-from alma.types import Checkpoint
-from alma_harness.keys import digest
-from alma_harness.retrying import until_stored
 
 KIND = "workflow.checkpoint"
 MAIN = "main"

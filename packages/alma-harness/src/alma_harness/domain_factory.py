@@ -6,10 +6,10 @@ from typing import Any
 
 from alma import ALMA, MemoryScope
 from alma.errors import ValidationError
-from alma.integration import checked_name
 from alma.text import quoted
 from alma_harness.domain_schema import DomainSchema
 from alma_harness.domain_schemas import schema_named
+from alma_integration import checked_name
 
 
 class DomainMemoryFactory:

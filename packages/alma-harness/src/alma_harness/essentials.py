@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
-from alma.integration import note
 from alma.types import AntiPattern, AnyMemory, Heuristic
 from alma_harness.fitting import line_of
 from alma_harness.quick_reload import handoff_lines
 from alma_harness.session import SessionManager
+from alma_integration import note
 
 MOST_LISTED = 2_000
-MOST_LESSONS = 8
+MOST_LESSONS = 5
 SEARCHED = 100
 MOST_PREFERENCES = 10
 MOST_FACTS = 10
@@ -64,7 +64,8 @@ def _is_readable(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None)
         alma.get(memory.id, agent=agent, user_id=user_id)
     except MemoryNotFoundError:
         return False
-    return not isinstance(memory, Heuristic | AntiPattern) or _is_retrieved(alma, memory, agent, user_id)
+    is_stated_rule = isinstance(memory, Heuristic | AntiPattern) and not memory.metadata.get("learned")
+    return not is_stated_rule or _is_retrieved(alma, memory, agent, user_id)
 
 
 def _is_retrieved(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from alma.errors import ValidationError
-from alma.integration import defused, fenced
+from alma_integration import defused, fenced
 
 CHARACTERS_PER_TOKEN = 3
 """Characters that are counted as one token: fewer than a token of English has, so that a budget holds for most models."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from alma.errors import ValidationError
-from alma.integration import Run, answer_text, in_event_loop, noted_on
+from alma_integration import Run, answer_text, in_event_loop, noted_on
 
 MOST_CHUNKS = 100_000
 """Of a longer stream, the last chunks are read."""

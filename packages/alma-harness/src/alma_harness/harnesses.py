@@ -8,17 +8,6 @@ from typing import Any, Unpack
 
 from alma import ALMA, MemorySlice
 from alma.errors import ConfigurationError, ValidationError
-from alma.integration import (
-    Bounded,
-    Integration,
-    OptionArguments,
-    Run,
-    RunContext,
-    RunReport,
-    VerdictSource,
-    checked_alma,
-    checked_name,
-)
 from alma.text import quoted
 from alma_harness.domains import DomainSchema, schema_named
 from alma_harness.following import acalled, astreamed, called, streamed, text_of
@@ -29,6 +18,17 @@ from alma_harness.run_parameter import run_parameter
 from alma_harness.setting import Context, MemorySchema, RunResult, Setting, tool_name
 from alma_harness.tools import recorded
 from alma_harness.wrapped_agents import driven
+from alma_integration import (
+    Bounded,
+    Integration,
+    OptionArguments,
+    Run,
+    RunContext,
+    RunReport,
+    VerdictSource,
+    checked_alma,
+    checked_name,
+)
 
 MOST_OPEN = 10_000
 """Runs that were prepared and not ended yet; the oldest is dropped for a new one."""

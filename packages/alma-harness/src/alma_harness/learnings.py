@@ -1,6 +1,6 @@
 """Access to what was recorded and what went wrong, for objects that users do not construct."""
 
-from alma.integration import Identity, Integration, Learning, RunContext, identified
+from alma_integration import Identity, Integration, Learning, RunContext, identified
 
 
 class Recorded(Learning):

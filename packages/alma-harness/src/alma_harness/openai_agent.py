@@ -8,7 +8,7 @@ from typing import Any
 from agents import Agent, OutputGuardrailTripwireTriggered, RunConfig, RunHooks, Runner
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
-from alma.integration import Run, ToolUse, tool_use
+from alma_integration import Run, ToolUse, tool_use
 
 
 def driven(agent: Agent[Any]) -> Callable[..., Any]:

@@ -4,8 +4,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from alma.errors import ConfigurationError
-from alma.integration import Options
 from alma.text import quoted
+from alma_integration import Options
 
 
 def options_of(given: dict[str, Any]) -> Options:

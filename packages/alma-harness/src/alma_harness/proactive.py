@@ -8,12 +8,12 @@ from pydantic import Field
 
 from alma import ALMA, AntiPattern, DomainKnowledge, Outcome, Verdict
 from alma.errors import ValidationError
-from alma.integration import checked_count, checked_time
 from alma.text import quoted, shortened, telling_words
 from alma.types import EpisodeStatus, Recalled
 from alma_harness.progress import ProgressTracker
 from alma_harness.values import Value
 from alma_harness.work_items import CLOSED
+from alma_integration import checked_count, checked_time
 
 EXPIRES = "expires_at"
 """Entry of a fact's metadata: the time, in ISO 8601, at which it stops being true."""

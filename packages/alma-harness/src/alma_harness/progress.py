@@ -6,7 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
-from alma.integration import (
+from alma_harness.asynchronous import OfProjectAsync, mirrored
+from alma_harness.projects import OfProject
+from alma_harness.retrying import HeldError, until_stored
+from alma_harness.work_items import STATUSES, Items, ProgressSummary, WorkItem, is_available, order_of, reaches
+from alma_integration import (
     Record,
     Records,
     checked_choice,
@@ -17,10 +21,6 @@ from alma.integration import (
     optional_name,
     optional_text,
 )
-from alma_harness.asynchronous import OfProjectAsync, mirrored
-from alma_harness.projects import OfProject
-from alma_harness.retrying import HeldError, until_stored
-from alma_harness.work_items import STATUSES, Items, ProgressSummary, WorkItem, is_available, order_of, reaches
 
 __all__ = ["AsyncProgressTracker", "ProgressSummary", "ProgressTracker", "WorkItem"]
 

@@ -4,7 +4,7 @@ from typing import Self
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.integration import checked_alma
+from alma_integration import checked_alma
 
 
 class OfProject:

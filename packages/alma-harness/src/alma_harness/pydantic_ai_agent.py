@@ -9,7 +9,7 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, SkipToolExecution, ToolFailedError, ToolRetryError
 
-from alma.integration import Run, noted_on, tool_use
+from alma_integration import Run, noted_on, tool_use
 
 _NOT_MADE = (ApprovalRequired, CallDeferred, SkipToolExecution)
 """Signals that put a call off or leave it out: they say nothing about the tool."""

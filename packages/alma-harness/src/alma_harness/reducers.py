@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from alma.errors import ValidationError
-from alma.integration import checked_items, checked_json
+from alma_integration import checked_items, checked_json
 
 LARGEST_STATE = 1 << 20
 Reduce = Callable[[list[Any]], Any]

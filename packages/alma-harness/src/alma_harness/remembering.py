@@ -8,12 +8,12 @@ from typing import Any, TypeVar, cast
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.integration import Identity, Integration, Run, RunContext, ToolUse, noted_on, tool_use
 from alma.text import quoted
 from alma_harness.following import afail, astreamed, failing, streamed, text_of
 from alma_harness.learnings import Recorded, ids_of
 from alma_harness.option_names import options_of
 from alma_harness.run_parameter import run_parameter
+from alma_integration import Identity, Integration, Run, RunContext, ToolUse, noted_on, tool_use
 
 NOTES = "notes"
 """A parameter of this name is given the notes, unless the caller gives it."""

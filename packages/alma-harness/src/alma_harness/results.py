@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from alma.integration import Run, RunReport, Verdict
 from alma_harness.setting import RunResult
+from alma_integration import Run, RunReport, Verdict
 
 _SUCCESS = {Verdict.SUCCESS: True, Verdict.FAILURE: False, Verdict.PARTIAL: False}
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
-from alma.integration import Run
+from alma_integration import Run
 
 
 def run_parameter(function: Callable[..., Any]) -> str | None:

@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.integration import (
+from alma_harness.asynchronous import OfProjectAsync, mirrored
+from alma_harness.keys import digest
+from alma_harness.projects import OfProject
+from alma_harness.quick_reload import quick_reload
+from alma_harness.retrying import until_stored
+from alma_harness.session_values import Handoff, SessionContext, SessionSummary
+from alma_integration import (
     Record,
     Records,
     checked_choice,
@@ -17,12 +23,6 @@ from alma.integration import (
     optional_name,
     optional_text,
 )
-from alma_harness.asynchronous import OfProjectAsync, mirrored
-from alma_harness.keys import digest
-from alma_harness.projects import OfProject
-from alma_harness.quick_reload import quick_reload
-from alma_harness.retrying import until_stored
-from alma_harness.session_values import Handoff, SessionContext, SessionSummary
 
 __all__ = ["AsyncSessionManager", "Handoff", "SessionContext", "SessionManager", "SessionSummary"]
 

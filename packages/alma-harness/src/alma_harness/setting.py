@@ -8,9 +8,9 @@ from uuid import uuid4
 from pydantic import Field, field_validator
 
 from alma import Episode, MemoryScope, MemorySlice
-from alma.integration import RunReport, checked_name
 from alma.text import quoted
 from alma_harness.values import Value
+from alma_integration import RunReport, checked_name
 
 
 class Setting(Value):

@@ -9,8 +9,8 @@ from typing import Any
 from smolagents import ActionStep, MultiStepAgent
 from smolagents.agents import AgentError
 
-from alma.integration import Run
 from alma_harness.tools import recorded
+from alma_integration import Run
 
 ANSWER = "final_answer"
 """The tool by which a model of smolagents answers: no step of the run."""

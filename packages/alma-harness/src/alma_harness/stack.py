@@ -4,10 +4,10 @@ from pathlib import Path
 
 from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
-from alma.integration import checked_alma, checked_name, fenced, optional_name
 from alma.types import MemorySlice
 from alma_harness.essentials import essential_lines
 from alma_harness.fitting import checked_budget, fitted_lines, line_of, tokens
+from alma_integration import checked_alma, checked_name, fenced, optional_name
 
 __all__ = ["MemoryStack", "wakeup"]
 

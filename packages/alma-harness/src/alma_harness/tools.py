@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alma.integration import Run, ToolUse, noted_on, tool_use
 from alma_harness.setting import tool_name
+from alma_integration import Run, ToolUse, noted_on, tool_use
 
 
 def recorded(run: Run, tool: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -9,11 +9,11 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import ConfigurationError, ConflictError, ValidationError
-from alma.integration import Integration, Records, RunContext, checked_name, open_records, tool_use
 from alma.text import quoted, storable
 from alma_harness.option_names import options_of
 from alma_harness.spans import Span, read_spans
 from alma_harness.values import Value
+from alma_integration import Integration, Records, RunContext, checked_name, open_records, tool_use
 
 _OPERATION = "gen_ai.operation.name"
 _TASKS = ("gen_ai.input.messages", "gen_ai.prompt", "input.value")

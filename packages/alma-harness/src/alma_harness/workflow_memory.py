@@ -5,7 +5,8 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.integration import (
+from alma.types import MemorySlice, Outcome, Recalled
+from alma_integration import (
     checked_choice,
     checked_count,
     checked_items,
@@ -15,7 +16,6 @@ from alma.integration import (
     holding,
     optional_text,
 )
-from alma.types import MemorySlice, Outcome, Recalled
 
 RESULTS = {"success": "success", "failure": "failure", "partial": "partial", "timeout": "failure", "cancelled": "unverified"}
 """The verdict of each result of a workflow."""

@@ -7,16 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
-from alma.text import words
 from alma.types.contradictions import Contradiction, Disputes, short_form
-from alma.types.doubts import FLAGGED
+from alma.types.doubts import is_vouched_for
 from alma.types.memories import DomainKnowledge, UserPreference
 from alma_knowledge.conflicts import Conflict, conflict
-
-_OWN_WORD = frozenset(
-    ("agent", "assistant", "assumed", "extracted", "generated", "guessed", "import", "imported", "inferred", "llm", "model")
-)
-"""Words of a `source` for which no person, program or document vouches."""
 
 Claimed = DomainKnowledge | UserPreference
 Why = Literal["newer", "better sourced", "surer", "uncontradicted"]
@@ -52,12 +46,11 @@ def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
 
 def _standing(memory: Claimed) -> tuple[bool, object, float, object, str]:
     """Returns what makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
-    return is_vouched_for(memory), memory.seen_at, memory.confidence, memory.created_at, memory.id
+    return _is_vouched_for(memory), memory.seen_at, memory.confidence, memory.created_at, memory.id
 
 
-def is_vouched_for(memory: Claimed) -> bool:
-    """Returns True if a fact or preference has a source beside the agent's own word, an import or a guess, and reads like no instruction."""
-    return _OWN_WORD.isdisjoint(words(memory.source.replace("_", " "))) and not memory.metadata.get(FLAGGED)
+def _is_vouched_for(memory: Claimed) -> bool:
+    return is_vouched_for(memory.source, memory.metadata)
 
 
 def _beaten(best_first: Sequence[int], conflicts: Mapping[tuple[int, int], Conflict]) -> dict[int, int]:
@@ -88,8 +81,8 @@ def _pair(claimed: Mapping[int, Claimed], one: int, other: int, found: Conflict,
 
 
 def _why(preferred: Claimed, other: Claimed) -> Why:
-    if is_vouched_for(preferred) != is_vouched_for(other):
-        return "better sourced" if is_vouched_for(preferred) else "uncontradicted"
+    if _is_vouched_for(preferred) != _is_vouched_for(other):
+        return "better sourced" if _is_vouched_for(preferred) else "uncontradicted"
     if preferred.seen_at != other.seen_at:
         return "newer" if preferred.seen_at > other.seen_at else "uncontradicted"
     if preferred.confidence != other.confidence:

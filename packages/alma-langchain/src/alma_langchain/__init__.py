@@ -6,10 +6,10 @@ Importing this module loads neither LangChain nor LangGraph; the module behind a
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from alma.integration import RunContext, RunReport, RunView, ToolUse, tools_succeeded
-from alma.integration import RunView as FinishedRun
-from alma.integration import call_with_arguments as tool_with_arguments
-from alma.integration import call_with_choices as tool_with_choices
+from alma_integration import RunContext, RunReport, RunView, ToolUse, tools_succeeded
+from alma_integration import RunView as FinishedRun
+from alma_integration import call_with_arguments as tool_with_arguments
+from alma_integration import call_with_choices as tool_with_choices
 
 if TYPE_CHECKING:
     from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler

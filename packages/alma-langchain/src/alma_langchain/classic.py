@@ -13,7 +13,7 @@ from typing import Any, cast
 from langchain_core.documents import Document
 from langchain_core.tracers.context import register_configure_hook
 
-from alma.integration import Run
+from alma_integration import Run
 
 
 class Notes(str):

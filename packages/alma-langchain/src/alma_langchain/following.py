@@ -9,7 +9,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 
-from alma.integration import Bounded, Run
+from alma_integration import Bounded, Run
 from alma_langchain.graphs import GraphRun
 from alma_langchain.recorder import ToolCall, Tracked, end_by
 

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from alma import ALMA
-from alma.integration import Run, RunContext, noted_on
+from alma_integration import Run, RunContext, noted_on
 from alma_langchain.classic import Waiting, runs_in, waits
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, last_exchange, said_by_model

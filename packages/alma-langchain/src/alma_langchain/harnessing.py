@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from alma.integration import Run
+from alma_integration import Run
 from alma_langchain.handler import AsyncALMACallbackHandler
 from alma_langchain.reading import final_answer
 from alma_langchain.recorder import Recorder

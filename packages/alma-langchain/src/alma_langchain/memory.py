@@ -9,7 +9,7 @@ from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA
-from alma.integration import MOST_TOKENS, Identity, Run, taken
+from alma_integration import MOST_TOKENS, Identity, Run, taken
 from alma_langchain.classic import NotedDocuments, Notes
 from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
 from alma_langchain.misplaced import misplaced

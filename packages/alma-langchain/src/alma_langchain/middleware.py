@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from alma import ALMA
 from alma.errors import MissingDependencyError
-from alma.integration import Bounded, Identity, Run, noted_on
+from alma_integration import Bounded, Identity, Run, noted_on
 from alma_langchain.handler import ALMACallbackHandler
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, messages_since, said_by_model

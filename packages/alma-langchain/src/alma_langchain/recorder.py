@@ -14,7 +14,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.integration import (
+from alma.text import quoted
+from alma_integration import (
     Identity,
     Integration,
     Learning,
@@ -28,7 +29,6 @@ from alma.integration import (
     noted_on,
     tool_use,
 )
-from alma.text import quoted
 from alma_langchain.reading import is_hand_over, is_leaving, is_steering, last_human_text, names_of, rejection, tool_messages
 
 _NO_TOOLS = ("invalid_tool", "_Exception")

@@ -10,10 +10,10 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.integration import Identity, Integration, Options, check_identity, checked_count, checked_kinds, document_metadata
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
+from alma_integration import Identity, Integration, Options, check_identity, checked_count, checked_kinds, document_metadata
 from alma_langchain.recorder import run_context
 
 

@@ -5,7 +5,7 @@ from typing import Unpack
 from langchain_core.tools import BaseTool, StructuredTool
 
 from alma import ALMA
-from alma.integration import Identity, Toolkit, ToolkitArguments
+from alma_integration import Identity, Toolkit, ToolkitArguments
 from alma_langchain.recorder import OWN_TOOLS, run_context
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from alma.integration import Bounded, Run, RunContext
+from alma_integration import Bounded, Run, RunContext
 from alma_langchain.classic import Waiting
 from alma_langchain.recorder import ToolCall, Tracked
 

@@ -15,7 +15,6 @@ from alma_learning.commands import Likeness, Named, compare, pattern_words, read
 from alma_learning.sentences import BARE, CONTAINED, is_contained, is_paraphrase, says_otherwise
 from alma_learning.shell import Commands, read_commands
 from alma_learning.statements import holds, read_keywords, read_statement
-from alma_learning.stems import stem
 from alma_learning.word_lists import read_lists
 from alma_learning.wording import Wording, read_wording
 
@@ -37,7 +36,7 @@ class Pattern:
     """A pattern as actions are compared with it. "Never force-push" names what "Force-push" does.
 
     `named` is what it says before "without", `excluded` what it says after it. `words` are all of its words, as written and in lower case, `things`
-    those before it says where or when. `flags` are the stems of its long flags: a sentence without them says something else.
+    those before it says where or when.
     """
 
     normal: str
@@ -48,7 +47,6 @@ class Pattern:
     commands: Named
     words: frozenset[str]
     things: frozenset[str]
-    flags: frozenset[str]
     keywords: tuple[str, ...]
     excluded_keywords: tuple[str, ...]
 
@@ -100,7 +98,6 @@ def read_pattern(text: str) -> Pattern:
     plain = _RUN.sub(r"\2", _PROHIBITION.sub("", _SPACES.sub(r"\1", text), count=1))[:READ_CHARS]
     named, *excluded = _EXCLUSION.split(plain, maxsplit=1)
     rest, words = "".join(excluded), pattern_words(plain)
-    long_flags = (word.partition("=")[0] for word in pattern_words(named) if word.startswith("--"))
     return Pattern(
         _normal(plain),
         read_wording(plain),
@@ -110,7 +107,6 @@ def read_pattern(text: str) -> Pattern:
         read_named(words),
         _spellings(words),
         _spellings(pattern_words(_AROUND.split(plain, maxsplit=1)[0])),
-        frozenset(stem(part) for flag in long_flags for part in _WORD.findall(flag.lower())),
         read_keywords(named),
         read_keywords(rest),
     )
@@ -161,8 +157,6 @@ def _by_part(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
 def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
     made = part.calls.calls
     named = [call for call in pattern.calls.calls if not call.is_value]
-    if any(is_same_call(one, other, pattern.words) for one in named for other in part.calls.withdrawn):
-        return False
     unless_other_code = False if part.calls.has_code else None
     if named:
         return all(_is_named(one, pattern, part) for one in named) or unless_other_code
@@ -179,24 +173,16 @@ def _is_by_word(call: Call, pattern: Pattern, *, is_near: bool) -> bool:
 
 
 def _is_named(one: Call, pattern: Pattern, part: Part) -> bool:
-    """Returns True if code calls what a pattern names, with the arguments that it names outside of calls, or gives the name to a call."""
+    """Returns True if code calls what a pattern names, with the arguments that it names outside of calls."""
     names_missing = pattern.excluded.telling or not _CALLS["missing"].isdisjoint(pattern.words)
     beside = () if names_missing or not part.calls.has_code else {given for given in pattern.calls.given if given[0]}
     for other in part.calls.calls:
-        if is_same_call(one, other, pattern.words) and _gives(other.given | part.calls.given, beside):
-            return True
-        if not (one.is_made or one.receiver) and any(one.name.lower() in value.split() for _, value in other.given):
+        given = other.given | part.calls.given
+        if is_same_call(one, other, pattern.words) and all(
+            {("", name), ("", value), (name, value)} & given for name, value in beside
+        ):
             return True
     return False
-
-
-def _gives(given: Collection[tuple[str, str]], wanted: Collection[tuple[str, str]]) -> bool:
-    """Returns True if of each name one of the values is given: by name, by place, or inside of another argument."""
-    said = {name: {value for named, value in wanted if named == name} for name, _ in wanted}
-    return all(
-        ("", name) in given or any((name, value) in given or ("", value) in given for value in values)
-        for name, values in said.items()
-    )
 
 
 def _has_excluded(pattern: Pattern, action: Action) -> bool:
@@ -205,20 +191,14 @@ def _has_excluded(pattern: Pattern, action: Action) -> bool:
         return True
     if pattern.calls.withdrawn and pattern.excluded.telling:  # the words of a name are not what is missing
         made = (call for part in action.parts for call in part.calls.calls)
-        return any(_is_there(missing, call) for call in made for missing in pattern.calls.withdrawn)
+        return any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn)
     denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
     return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
 
 
-def _is_there(missing: Call, call: Call) -> bool:
-    """Returns True if a call is what is said to be missing: of any receiver, if none is named."""
-    is_of_any = not missing.receiver and missing.name == call.name and missing.given <= call.given
-    return is_of_any or names_the_same(missing, call)
-
-
 def _by_words(pattern: Pattern, action: Action, cosine: float | None) -> bool:
     named = pattern.named if action.is_code and pattern.named.telling else pattern.whole
-    if not pattern.flags <= action.whole.all or (action.is_code and _has_excluded(pattern, action)):
+    if action.is_code and _has_excluded(pattern, action):
         return False
     if cosine is not None and not action.is_code:
         return is_paraphrase(named, action.whole, cosine)

@@ -17,7 +17,7 @@ _WORDS = read_lists("denials")
 _DENYING, _CONDITION = _WORDS["denying"], "unless"
 _SILENT = read_lists("words")["stop"] | read_lists("words")["little"] | {COMMA}
 _CARRYING_OUT, _TAKING_AWAY, _SPEAKING_OF = (stems(_WORDS[name]) for name in ("carrying_out", "taking_away", "speaking_of"))
-_LEAVING, _CLAUSES = _TAKING_AWAY | stems(_WORDS["leaving"]), stems(_WORDS["clauses"])
+_LEAVING = _TAKING_AWAY | stems(_WORDS["leaving"])
 _LEFT_OUT, _TAKEN_BACK, _EXCEPT = "leave out", "taken back", "except"
 """Sorts of denials; a denial that is denied itself is taken back."""
 
@@ -34,15 +34,10 @@ class Denial:
 def denials(words: Sequence[str]) -> tuple[Denial, ...]:
     """Returns the denials among the words of a text, in lower case and in order. One that nothing follows denies nothing.
 
-    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass. Nor does it where its
-    clause ends in a number, which is not among the words: "unless the error is a 404" is not against errors.
+    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass.
     """
     places = [place for place in range(len(words)) if denies(words, place)]
-    found = (
-        _denial(words, place)
-        for place in places
-        if words[place] != _CONDITION or (place == places[0] and not _ends_in_number(words[place + 1 :]))
-    )
+    found = (_denial(words, place) for place in places if words[place] != _CONDITION or place == places[0])
     return tuple(denial for denial in found if denial)
 
 
@@ -90,12 +85,7 @@ def _is_said(denial: Denial, words: Sequence[str]) -> bool:
     An exception is said all the same: "delete all logs except the newest" is not "delete the newest logs".
     """
     places = (place for place, one in enumerate(words) if is_form(one, denial.head))
-    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(_clause(words[max(place - REACH, 0) : place])) for place in places)
-
-
-def _clause(words: Sequence[str]) -> Sequence[str]:
-    """The last of these stems, behind a word that begins a clause: who switches traffic "while the migration runs" does not leave the traffic."""
-    return words[next((place for place in reversed(range(len(words))) if words[place] in _CLAUSES), -1) + 1 :]
+    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(words[max(place - REACH, 0) : place]) for place in places)
 
 
 def _is_taken_back(one: Denial, other: Denial) -> bool:
@@ -126,11 +116,6 @@ def _is_denied(words: Sequence[str], place: int) -> bool:
 
 def _speaks(word: str) -> bool:
     return word in _DENYING or word not in _SILENT
-
-
-def _ends_in_number(words: Sequence[str]) -> bool:
-    end = next((place for place, word in enumerate(words) if word in _WORDS["after_clauses"]), len(words))
-    return end > 0 and words[end - 1] in _WORDS["before_numbers"]
 
 
 def _reached(words: Iterable[str]) -> list[str]:

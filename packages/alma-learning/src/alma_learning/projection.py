@@ -4,13 +4,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from alma_learning.background import Background, scale
 from alma_learning.differences import normalise
 from alma_learning.growing import GrowingRows
-from alma_learning.kinds import Kinds, Label
+from alma_learning.kinds import GATE, Kinds, Label
 from alma_learning.rows import make_rows
 from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
@@ -87,7 +88,7 @@ class Projection:
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
         ranked = self._rank(vector, question.task_type)
-        if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
+        if ranked and (ranked[0][2] or ranked[0][0] >= GATE):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
         return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0.0, self._base, _find_nothing)
 
@@ -351,7 +352,11 @@ class Projection:
             successes=sum(judged),
             base=self._base,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
+            holds=partial(self._is_among, frozenset(places)),
         )
+
+    def _is_among(self, places: frozenset[int], trial_id: str) -> bool:
+        return self._place.get(trial_id) in places
 
     def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
         """Returns the places of ways in groups of one; kept as long as no wording and no error is new."""
@@ -372,7 +377,7 @@ class Projection:
         forms = [form for row in rows for form in row]
         alike = compare_wordings(self._texts.of(action)[None], self._texts.forms[forms], common, self._embedding)[0]
         starts = np.cumsum([0, *map(len, rows)])
-        return [float(alike[start:end].mean()) for start, end in zip(starts[:-1], starts[1:], strict=True)]
+        return [float(alike[start:end].mean()) for start, end in pairwise(starts.tolist())]
 
 
 class _Texts:

@@ -28,6 +28,8 @@ class Sheet:
     base: float
     compare: Callable[[str], Sequence[float]]
     """How alike an action is to each row's wordings, on average."""
+    holds: Callable[[str], bool]
+    """Checks that an outcome is of one of the tasks."""
 
     def ask(self, similarities: Matrix | None, nearness: float) -> Table:
         """Returns the table for a question, by the cosines of `tasks` to it."""
@@ -35,7 +37,7 @@ class Sheet:
         if similarities is not None and rows:
             nearest = np.maximum.reduceat(similarities, self.starts).tolist()
             rows = tuple(replace(row, similarity=min(max(near, 0.0), 1.0)) for row, near in zip(rows, nearest, strict=True))
-        return Table(rows, nearness, self.count, self.trials, self.successes, self.base, self.place_of)
+        return Table(rows, nearness, self.count, self.trials, self.successes, self.base, self.place_of, self.holds)
 
     def place_of(self, action: str) -> int | None:
         """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""

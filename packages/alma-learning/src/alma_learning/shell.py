@@ -38,12 +38,11 @@ many words behind a wrapper may be what that runs."""
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with what follows it, quotes taken away. `wrappers` are the programs that run it, `version` is that in its name."""
+    """A program with what follows it, quotes taken away. `wrappers` are the programs that run it."""
 
     program: str
     words: tuple[str, ...]
     wrappers: frozenset[str] = frozenset()
-    version: str = ""
 
 
 Stage = tuple[Command, ...]
@@ -84,12 +83,6 @@ def program_of(word: str) -> str:
     found = _PROGRAM.fullmatch(word)
     name = _VERSION.sub("", found[1]) if found else ""
     return _WRITTEN_AS.get(name, name)
-
-
-def version_of(word: str) -> str:
-    """Returns the version in the name of a program: "3.12" of `python3.12`."""
-    found = _VERSION.search(word)
-    return found[0] if found else ""
 
 
 def is_flag(word: str) -> bool:
@@ -192,10 +185,7 @@ def _readings(words: Sequence[str]) -> Stage:
         if not program or len(found) >= _MOST_READINGS:
             continue
         wrappers = frozenset(command.program for command in found) & WRAPPERS
-        found.append(Command(program, write_out(program, texts[place + 1 :]), wrappers, version_of(texts[place])))
-        first, _, second = program.partition("-")
-        if second:  # `docker-compose up` is `docker compose up`
-            found.append(Command(first, (second, *texts[place + 1 :]), wrappers))
+        found.append(Command(program, write_out(program, texts[place + 1 :]), wrappers))
         waiting += [run for run in _run_places(program, texts, place + 1) if run not in waiting]
     return tuple(found)
 

@@ -92,6 +92,8 @@ class Table:
     """Rate of success of everything that the reader may read."""
     place_of: Callable[[str], int | None]
     """Finds the place of the row that an action belongs to."""
+    holds: Callable[[str], bool] = lambda trial_id: False
+    """Checks that an outcome is of such a task, by its id."""
     task_type: str | None = None
     """Stated type of the tasks."""
 

@@ -1,6 +1,6 @@
 """ALMA for LlamaIndex: agents that see the lessons of earlier runs, and whose runs are learned from."""
 
-from alma.integration import RunReport, RunView, ToolStep, ToolUse, named_call, strategy_of, tools_succeeded
+from alma_integration import RunReport, RunView, ToolStep, ToolUse, named_call, strategy_of, tools_succeeded
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.custom import alma_run, recorded
 from alma_llamaindex.learner import ALMALearner, instrument_alma

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Bounded, Identity, Integration, Options, Run, check_identity
+from alma_integration import Bounded, Identity, Integration, Options, Run, check_identity
 from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.learner import ALMALearner
 

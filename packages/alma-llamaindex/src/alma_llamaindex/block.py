@@ -9,7 +9,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Identity, Integration, OptionArguments, Run, checked_alma
+from alma_integration import Identity, Integration, OptionArguments, Run, checked_alma
 from alma_llamaindex import spans
 from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.following import EPISODES, Bookmark, Followed, Line, names_in

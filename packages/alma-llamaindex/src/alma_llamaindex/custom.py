@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from llama_index.core.workflow import Workflow
 
 from alma import ALMA
-from alma.integration import Identity, OptionArguments, Run, checked_alma
+from alma_integration import Identity, OptionArguments, Run, checked_alma
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.following import Followed
 from alma_llamaindex.handler import CUSTOM, RunSpan

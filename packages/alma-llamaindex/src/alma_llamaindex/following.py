@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
-from alma.integration import Integration, Run, RunContext, holding, schema_of, tool_use
+from alma_integration import Integration, Run, RunContext, holding, schema_of, tool_use
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
 

@@ -22,7 +22,7 @@ from workflows.events import StopEvent
 from workflows.runtime.types.results import WaitingForEvent
 
 from alma import ALMA
-from alma.integration import RunContext
+from alma_integration import RunContext
 from alma_llamaindex import spans, streams
 from alma_llamaindex.following import Followed
 from alma_llamaindex.spans import Kind

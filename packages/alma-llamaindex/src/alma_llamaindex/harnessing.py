@@ -9,7 +9,7 @@ from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.memory import InsertMethod, Memory
 
-from alma.integration import Run
+from alma_integration import Run
 from alma_llamaindex import spans
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.following import Followed, Line

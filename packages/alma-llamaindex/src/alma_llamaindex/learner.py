@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from alma import ALMA, ValidationError
-from alma.integration import Integration, Learning, OptionArguments, Options, checked_alma, checked_names
+from alma_integration import Integration, Learning, OptionArguments, Options, checked_alma, checked_names
 from alma_llamaindex import streams
 from alma_llamaindex.handler import HANDLER, LEARNERS
 

@@ -12,7 +12,7 @@ from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.utils import get_tokenizer
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Identity, taken
+from alma_integration import Identity, taken
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.learner import ALMALearner, learner_of

@@ -7,7 +7,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, PrivateAttr
 
 from alma import ALMA
-from alma.integration import Integration, checked_name
+from alma_integration import Integration, checked_name
 from alma_llamaindex.retriever import SHOWN_WITH, MemoryNode
 
 

@@ -10,10 +10,10 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from alma import ALMA, MemorySlice, MemoryType
-from alma.integration import Identity, checked_alma, checked_kinds, checked_names, checked_time, document_metadata, taken
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.tags import parts_of
+from alma_integration import Identity, checked_alma, checked_kinds, checked_names, checked_time, document_metadata, taken
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.handler import HANDLER, RunSpan
 from alma_llamaindex.learner import ALMALearner

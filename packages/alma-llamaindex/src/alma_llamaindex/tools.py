@@ -6,7 +6,7 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from alma import ALMA
-from alma.integration import Identity, Toolkit, ToolkitArguments, check_identity
+from alma_integration import Identity, Toolkit, ToolkitArguments, check_identity
 from alma_llamaindex.handler import HANDLER
 from alma_llamaindex.spans import MEMORY_TOOLS
 

@@ -149,7 +149,7 @@ class SelfModel:
     """The self-model of one agent, for one user or for none."""
 
     def __init__(self, alma: "ALMA", agent: str, user_id: str | None, *, clock: Callable[[], datetime] | None = None) -> None:
-        from alma.integration import checked_name, open_records, optional_name  # the server answers before the core is loaded
+        from alma_integration import checked_name, open_records, optional_name  # the server answers before the core is loaded
 
         self._alma, self._agent, self._user = alma, checked_name(agent, "agent"), optional_name(user_id, "user_id")
         self._records = open_records(alma, KIND)

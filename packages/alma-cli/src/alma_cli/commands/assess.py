@@ -45,7 +45,7 @@ def assess(
 def _print(found: "Assessment") -> None:
     out = console()
     out.print(printable(f"{found.summary[:1].upper()}{found.summary[1:]}"), soft_wrap=True)
-    if found.is_known:
+    if found.trials:
         share = found.successes / found.trials
         out.print(f"0 {picture(share, found.interval, marks(), width=41)} 1", soft_wrap=True)
     if found.records:

@@ -22,7 +22,7 @@ def strategies(
     """Show what was tried and how it went, the highest expected rate of success first.
 
     Outcomes that were not judged do not count, a partial success counts half. At 95 % the true rate lies in the interval, which is drawn on a
-    scale from 0 to 1. The lift is the difference to what else was tried for such tasks.
+    scale from 0 to 1.
 
     \b
     Examples:

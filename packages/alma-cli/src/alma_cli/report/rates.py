@@ -17,23 +17,20 @@ _NEUTRAL = "c1"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A share as a dot, its interval as a bar, and the rate of the others as a tick at `others`, where there are any."""
+    """A share as a dot, and its interval as a bar."""
 
     title: str
     interval: Box
     dot: Box
-    others: float | None
 
 
 def scale(row: StrategyRecord) -> Scale:
     """Returns the picture of a strategy's rate, with its figures as text."""
-    others = row.rate - row.lift if row.others else None
-    compared = "" if others is None else f"; everything else {others:.0%}"
-    title = f"{row.rate:.0%}, at 95 % {_in_words(row.interval)}{compared}"
+    title = f"{row.rate:.0%}, at 95 % {_in_words(row.interval)}"
     colour = tone(row.verdict) if tone(row.verdict) in ("good", "bad") else _NEUTRAL
     left, right = _across(row.interval.lower), _across(row.interval.upper)
     interval = Box(left, _MIDDLE - 3, max(right - left, 1.0), 6, colour, rx=3, opacity=0.4)
-    return Scale(title, interval, _dot(_across(row.rate), _MIDDLE, colour), None if others is None else _across(others))
+    return Scale(title, interval, _dot(_across(row.rate), _MIDDLE, colour))
 
 
 def run_chart(groups: Sequence[RunsView]) -> Chart:

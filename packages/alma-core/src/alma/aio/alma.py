@@ -3,12 +3,14 @@
 import functools
 from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from alma.aio.episode import AsyncEpisode
 from alma.aio.workers import Opening, Workers
 from alma.episode import Episode
+from alma.extensions import LateMethod
 from alma.memory.alma import ALMA
+from alma.memory.harness_methods import HARNESS_METHODS
 from alma.protocols import Store
 from alma.types.scope import MemoryScope
 
@@ -95,7 +97,42 @@ class AsyncAdmin:
     import_alma_memory = _mirrored(ALMA.import_alma_memory)
 
 
-class AsyncALMA(AsyncAdmin):
+def _load(name: str) -> Callable[..., Any]:
+    """Returns the mirror of a method that `alma-harness` provides. The decorator of functions is the same one."""
+    method = getattr(ALMA, name)
+    if name != "remembers":
+        return _mirrored(method)
+
+    @functools.wraps(method)
+    def call(self: "AsyncALMA", /, *args: Any, **kwargs: Any) -> Any:
+        return method(self._alma, *args, **kwargs)
+
+    return call
+
+
+if TYPE_CHECKING:
+
+    class AsyncHarnessMethods(AsyncAdmin):
+        """Methods that `alma-harness` provides, awaited."""
+
+        checkpoint = _mirrored(ALMA.checkpoint)
+        cleanup_checkpoints = _mirrored(ALMA.cleanup_checkpoints)
+        get_artifacts = _mirrored(ALMA.get_artifacts)
+        get_proactive_suggestions = _mirrored(ALMA.get_proactive_suggestions)
+        learn_from_spans = _mirrored(ALMA.learn_from_spans)
+        learn_from_workflow = _mirrored(ALMA.learn_from_workflow)
+        link_artifact = _mirrored(ALMA.link_artifact)
+        merge_states = _mirrored(ALMA.merge_states)
+        resume = _mirrored(ALMA.resume)
+        retrieve_scoped = _mirrored(ALMA.retrieve_scoped)
+        wakeup = _mirrored(ALMA.wakeup)
+
+        def remembers(self, /, *args: Any, **kwargs: Any) -> Any: ...
+else:
+    AsyncHarnessMethods = type("AsyncHarnessMethods", (AsyncAdmin,), {name: LateMethod(_load) for name in HARNESS_METHODS})
+
+
+class AsyncALMA(AsyncHarnessMethods):
     """A project's memory for asyncio: every method of `ALMA` under the same name, as a coroutine.
 
     `alma = await AsyncALMA.open(…)` or `async with AsyncALMA.open(…) as alma`. The calls run in a few threads of its own. A cancelled
@@ -147,13 +184,7 @@ class AsyncALMA(AsyncAdmin):
         """The store behind this memory: `alma.protocols.Store`."""
         return self._alma.storage
 
-    @functools.wraps(ALMA.remembers)
-    def remembers(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._alma.remembers(*args, **kwargs)
-
     before_close = _mirrored(ALMA.before_close)
-    get_proactive_suggestions = _mirrored(ALMA.get_proactive_suggestions)
-    learn_from_spans = _mirrored(ALMA.learn_from_spans)
     retrieve = _mirrored(ALMA.retrieve)
     explain_retrieval = _mirrored(ALMA.explain_retrieval)
     learn = _mirrored(ALMA.learn)
@@ -183,12 +214,3 @@ class AsyncALMA(AsyncAdmin):
     add_preference = _mirrored(ALMA.add_preference)
     add_knowledge = _mirrored(ALMA.add_knowledge)
     stats = _mirrored(ALMA.stats)
-    checkpoint = _mirrored(ALMA.checkpoint)
-    resume = _mirrored(ALMA.resume)
-    cleanup_checkpoints = _mirrored(ALMA.cleanup_checkpoints)
-    merge_states = _mirrored(ALMA.merge_states)
-    link_artifact = _mirrored(ALMA.link_artifact)
-    get_artifacts = _mirrored(ALMA.get_artifacts)
-    learn_from_workflow = _mirrored(ALMA.learn_from_workflow)
-    retrieve_scoped = _mirrored(ALMA.retrieve_scoped)
-    wakeup = _mirrored(ALMA.wakeup)

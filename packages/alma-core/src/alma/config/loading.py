@@ -74,7 +74,7 @@ def load_settings(path: str | Path, *, environ: Mapping[str, str] = os.environ) 
         block, prefix = _settings_block(read_yaml(file))
         return _settings(block, prefix, file, environ)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{shortened(str(file), LONGEST_KEY)}: {shortened(str(error), LONGEST_MESSAGE)}") from error
+        raise type(error)(f"{shortened(str(file), LONGEST_KEY)}: {shortened(str(error), LONGEST_MESSAGE)}") from error
 
 
 def _settings_block(content: Plain) -> tuple[Block, str]:

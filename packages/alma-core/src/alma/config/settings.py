@@ -11,14 +11,15 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from alma.config.forgetting import ForgettingSettings, MaintenanceSettings
 from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
-from alma.errors import ConfigurationError
+from alma.errors import ConfigurationError, MissingDependencyError
 from alma.scoring import LARGEST_WEIGHT
 from alma.text import quoted
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.value import Value
 
-STORAGES = ("sqlite", "file")
-STORAGES_OF_PACKAGES = ("postgres", "qdrant", "chroma", "pinecone", "azure")
+STORAGES = ("sqlite",)
+STORAGES_OF_PACKAGES = {"file": "files", **{name: name for name in ("postgres", "qdrant", "chroma", "pinecone", "azure")}}
+"""The extra of alma-core that installs the package of a storage, by its name."""
 """Names that packages beside this one bring: `postgres` is in alma-postgres."""
 EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure")
 
@@ -246,16 +247,18 @@ class Settings(Value):
 
 
 def check_storage(name: str) -> str:
-    """Returns the name of a kind of store if it can be opened here. `ConfigurationError` names the package that one comes with, or the
-    nearest name."""
+    """Returns the name of a kind of store if it can be opened here. `MissingDependencyError` names the package that one comes with,
+    `ConfigurationError` the nearest name."""
     if name in STORAGES:
         return name
     there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
-    if name not in there and name in STORAGES_OF_PACKAGES:
-        raise ConfigurationError(
-            f"storage: {name!r} comes with the package alma-{name}, which is not installed; there is {', '.join(there)}"
+    missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
+    if extra := missing.get(name):
+        raise MissingDependencyError(
+            f"storage: {name!r} comes with the package alma-{extra}, which is not installed: "
+            f'pip install "alma-core[{extra}]"; there is {", ".join(there)}'
         )
-    return _one_of("storage", name, there, STORAGES_OF_PACKAGES)
+    return _one_of("storage", name, there, tuple(missing))
 
 
 def _all_embedders() -> tuple[str, ...]:

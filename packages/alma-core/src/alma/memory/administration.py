@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from alma.errors import ConfigurationError
+from alma.extensions import extension
 from alma.flags import checks_flags
 from alma.forking import delays_forks
 from alma.memory import quarantine
@@ -14,7 +15,7 @@ from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
-from alma.memory.transfer import importing, migrating, redacting_existing, untrusted
+from alma.memory.transfer import importing, redacting_existing, untrusted
 from alma.memory.transfer.export import Target
 from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
@@ -269,11 +270,13 @@ class Admin:
         that cannot be stored are skipped and reported with the reason. Rows that an earlier call stored are left alone, so that an
         interrupted import can be repeated. Each 500 rows are one transaction. `verdict_source` says who judged the outcomes: "imported",
         or "caller" if you trust the program that recorded them as your own. The file is not changed. `ValidationError` for a file that is
-        no such database.
+        no such database, `MissingDependencyError` without `alma-core[cli]`.
         """
-        return migrating.import_alma_memory(
+        reader = extension("alma_cli.migrating", "cli", "the reader of databases of alma-memory is")
+        report: MigrationReport = reader.import_alma_memory(
             self._room, source, project=project, verdict_source=verdict_source, dry_run=dry_run, progress=progress
         )
+        return report
 
     def get_stats(self, agent: str | None = None) -> Stats:
         """Returns the content of the project, or of one agent in it, in numbers."""

@@ -226,8 +226,9 @@ class ALMA(Additions, Attempts, HarnessMethods):
         alone, without the record of a memory; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see
         what each contributes. With `explain`, `recalled` has the numbers behind each memory's rank. Writes nothing.
 
-        Facts of one agent and preferences of the user that contradict each other are listed in `contradictions`; the better-sourced, then newer one
-        comes first, and `verified=True` leaves the other out.
+        With the package alma-knowledge, facts of one agent and preferences of the user that contradict each other are listed in `contradictions`;
+        the better-sourced, then newer one comes first, and `verified=True` leaves the other out. Without it, the newest fact of a domain comes
+        first, and nothing is left out.
 
         `since` and `until` limit when what is remembered happened or was last confirmed, or `temporal_filter` does. `as_of` asks from a past
         moment: what was recorded later is left out. Naive times are taken as UTC.

@@ -39,13 +39,15 @@ def names_damage(store_of: Callable[[Any], Store]) -> Callable[[type[C]], type[C
         for name in dir(cls):
             method = inspect.getattr_static(cls, name)
             if not name.startswith("_") and inspect.isfunction(method):
-                setattr(cls, name, _naming(method, store_of))
+                setattr(cls, name, name_damage_in(method, store_of))
         return cls
 
     return decorate
 
 
-def _naming(method: Callable[P, R], store_of: Callable[[Any], Store]) -> Callable[P, R]:
+def name_damage_in(method: Callable[P, R], store_of: Callable[[Any], Store]) -> Callable[P, R]:
+    """Returns the method, so that an error of a call of it names damage of the store. Signature and documentation stay."""
+
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         with naming_damage(lambda: store_of(args[0])):

@@ -38,6 +38,7 @@ from alma.protocols import (
     CandidateFactory,
     Clock,
     Encryptable,
+    FindContradictions,
     Holders,
     KnowsHolders,
     ListsProjects,
@@ -82,6 +83,8 @@ class OpenStore:
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
     watchers: tuple[Watcher, ...] = field(default=(), init=False)
     is_closed: bool = field(default=False, init=False)
+    find_contradictions: FindContradictions | None = field(default=None, init=False)
+    """Of what is installed, looked up when a slice first has two facts."""
     presence: Holders = field(init=False)
     openings: Openings = field(init=False)
     beside: Pool = field(init=False)

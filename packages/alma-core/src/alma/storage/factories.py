@@ -1,4 +1,4 @@
-"""Stores by name: SQLite, files, and those of other packages."""
+"""Stores by name: SQLite, and those of other packages."""
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -14,8 +14,6 @@ VECTORS = "alma.vectors"
 """Group of the entry points of searches for vectors outside of the process, beside records in SQLite: name -> a `CandidateFactory`."""
 
 SQLITE = "sqlite"
-FILE = "file"
-BUILT_IN = (SQLITE, FILE)
 
 _OTHER_SCHEMES = {"postgresql": "postgres"}
 
@@ -35,8 +33,8 @@ def open_named(name: str, request: StoreRequest) -> Store:
 
 
 def storage_names() -> list[str]:
-    """All names that a configuration may have here: the built-in ones first."""
-    return [*BUILT_IN, *sorted({*_plugins(), *_searches()})]
+    """All names that a configuration may have here, SQLite first."""
+    return [SQLITE, *sorted({*_plugins(), *_searches()})]
 
 
 def _factory(name: str) -> StorageFactory:
@@ -44,10 +42,6 @@ def _factory(name: str) -> StorageFactory:
         from alma.storage.sqlite.store import open_file
 
         return open_file
-    if name == FILE:
-        from alma.storage.file.store import open_files
-
-        return open_files
     plugin = _plugins().get(name)
     if plugin is None:
         raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
@@ -57,7 +51,7 @@ def _factory(name: str) -> StorageFactory:
 
 def candidates_named(name: str) -> CandidateFactory | None:
     """The search for vectors that a storage of this name has beside SQLite; `None` for a store of another sort."""
-    plugin = None if name in BUILT_IN or name in _plugins() else _searches().get(name)
+    plugin = None if name == SQLITE or name in _plugins() else _searches().get(name)
     factory: CandidateFactory | None = None if plugin is None else _loaded(plugin)
     return factory
 
@@ -74,4 +68,4 @@ def _searches() -> dict[str, EntryPoint]:
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in BUILT_IN}
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name != SQLITE}

@@ -1,5 +1,8 @@
 """The values that ALMA takes and returns."""
 
+from typing import TYPE_CHECKING
+
+from alma.extensions import extension
 from alma.types.contradictions import Contradiction
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
@@ -7,7 +10,6 @@ from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
-from alma.types.importance import Importance, ImportanceDetector
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -34,6 +36,17 @@ from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, Strat
 from alma.types.temporal import TemporalFilter
 from alma.types.timeline import DatedEvent, Relation, Timeline
 from alma.types.workflows import Artifact, Checkpoint
+
+if TYPE_CHECKING:
+    from alma_harness.importance import Importance as Importance
+    from alma_harness.importance import ImportanceDetector as ImportanceDetector
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in ("Importance", "ImportanceDetector"):
+            return getattr(extension("alma_harness.importance", "harness", "importance is"), name)
+        raise AttributeError(f"module 'alma.types' has no attribute {name!r}")
+
 
 __all__ = [
     "ActionCheck",
@@ -65,8 +78,6 @@ __all__ = [
     "Heuristic",
     "HistoryEntry",
     "ImportReport",
-    "Importance",
-    "ImportanceDetector",
     "Memory",
     "MemoryProvenance",
     "MemoryScope",

@@ -98,7 +98,7 @@ def _untold(
     told = {way.id for way in ways if way.rule != TRIED}
     if timeline is None:
         told.update(*(way.outcome_ids for way in kept))
-    return [item for item in items if item.memory.id not in told]
+    return [item for item in items if item.memory.id not in told and (item.is_near or timeline is not None)]
 
 
 def _line(item: Recalled, now: datetime, timeline: Timeline | None, made: dict[int, tuple[Recalled, str]]) -> str:

@@ -51,7 +51,7 @@ class Recalled(Value):
 
     `explanation` has every number behind the score, where it was requested. `turns` are those of a conversation that are nearest to the question,
     nearest first. `alike` is how many outcomes a prompt leaves out because they differ from this one in the numbers of their task alone; it is known
-    in a slice that was fitted to a prompt.
+    in a slice that was fitted to a prompt. `is_near` is False for an outcome of another kind of task than the one asked about: a prompt leaves it out.
     """
 
     tag: Annotated[str, Field(pattern=f"^{TAG}$")]
@@ -60,5 +60,6 @@ class Recalled(Value):
     factors: Factors
     copies: int = 1
     alike: int = 0
+    is_near: bool = True
     explanation: Explanation | None = None
     turns: tuple[TurnHit, ...] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from alma.config import check_storage
 from alma.errors import ConfigurationError, ValidationError
 from alma.files import checked_copy
 from alma.memory.progress import Progress, with_progress
@@ -58,7 +59,7 @@ def _draft(store: OpenStore, to: str, options: Mapping[str, object] | None) -> _
         target = checked_copy(to, Path(getattr(store.storage, "file", target)), may_replace=False).absolute()
     fingerprint = store.storage.fingerprint
     request = StoreRequest(str(target.parent), target.name, store.clock(), None, given, lambda: fingerprint, is_draft=True)
-    opened = open_named(name, request)
+    opened = open_named(check_storage(name), request)
     if not isinstance(opened, Movable):
         opened.close()
         raise ConfigurationError(f"a store cannot be moved to {name!r}; import an export of it there")

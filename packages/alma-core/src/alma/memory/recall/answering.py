@@ -35,7 +35,7 @@ from alma.scoring import RECALL_WEIGHTS, Profile
 from alma.text import quoted, spelt
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
-from alma.types.memories import AnyMemory
+from alma.types.memories import AnyMemory, Outcome
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
 from alma.types.scope import UserWall
@@ -176,17 +176,18 @@ def answered(room: Room, asked: Asked) -> Answer | None:
         attempts = attempts_folded(ranking, memories)
         if attempts or any_of_attempt(memories.values()):  # what failed in one may stand behind
             ranking, memories, attempts = _refilled(room, asked, chosen, seen, caution, ranking, memories, attempts)
-        learned = _learned(room, asked, question)
+        outcomes = [one.id for one in memories.values() if isinstance(one, Outcome)]
+        learned = _learned(room, asked, question, outcomes)
     memories = {**memories, **with_citations(memories, seen)}
     memories |= with_attempts(memories, attempts)
     order = [item for item in ranking if item.memory in memories and item.memory not in attempts]
-    found_disputed = disputed(order, memories, verified=asked.verified)
+    found_disputed = disputed(room.store, order, memories, verified=asked.verified)
     return Answer(
         question, scope, found, chosen, found_disputed.order, memories, attempts, caution, learned, found_disputed, events, nearest
     )
 
 
-def _learned(room: Room, asked: Asked, question: Question) -> LearnedPart:
+def _learned(room: Room, asked: Asked, question: Question, outcomes: Sequence[str]) -> LearnedPart:
     """What is known of the ways that were tried on such tasks."""
     kind = None if asked.task_type is None else spelt(asked.task_type)
     about = TaskQuestion(text=asked.task, task=task_key(asked.task), task_type=kind, vector=question.vector)
@@ -201,6 +202,7 @@ def _learned(room: Room, asked: Asked, question: Question) -> LearnedPart:
         now=asked.now,
         top_k=asked.top_k,
         times=asked.times,
+        outcomes=outcomes,
     )
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import entry_points
 
 from alma.errors import ConfigurationError
+from alma.memory.room import OpenStore
 from alma.protocols import FindContradictions
 from alma.retrieval.ranking import Ranked
 from alma.text import spelt
 from alma.types.contradictions import Contradiction, Disputes
+from alma.types.doubts import is_vouched_for
 from alma.types.memories import AnyMemory, DomainKnowledge, UserPreference
 
 ENTRY_POINTS = "alma.contradictions"
@@ -26,13 +27,15 @@ class Disputed:
     order: Sequence[Ranked]
 
 
-def disputed(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], *, verified: bool) -> Disputed:
+def disputed(store: OpenStore, order: Sequence[Ranked], memories: Mapping[int, AnyMemory], *, verified: bool) -> Disputed:
     """Returns the contradictions among ranked memories, and the order in which these are shown. With `verified` those are left out to which another
     one is preferred."""
     claimed = [memory for item in order if isinstance(memory := memories[item.memory], Claimed)]
     if len(claimed) < 2:
         return Disputed((), {}, order)
-    found = _finder()(claimed)
+    if store.find_contradictions is None:
+        store.find_contradictions = _installed()
+    found = store.find_contradictions(claimed)
     items = {memories[item.memory].id: item for item in order}
     dispreferred = {items[one].memory: why for one, why in found.beaten.items()}
     facts = iter(found.order)
@@ -44,8 +47,7 @@ def disputed(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], *, veri
     )
 
 
-@cache
-def _finder() -> FindContradictions:
+def _installed() -> FindContradictions:
     """The first by name of what is installed; `newest_first` without any."""
     for plugin in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         try:
@@ -57,8 +59,9 @@ def _finder() -> FindContradictions:
 
 
 def newest_first(memories: Sequence[Claimed]) -> Disputes:
-    """Returns no contradiction. Facts of one domain, and preferences of one category, take their places with the newest first."""
-    newest = sorted(memories, key=lambda memory: memory.seen_at, reverse=True)
+    """Returns no contradiction. Facts of one domain, and preferences of one category, take their places with the newest first; those for which no
+    one vouches come behind the others."""
+    newest = sorted(memories, key=lambda memory: (is_vouched_for(memory.source, memory.metadata), memory.seen_at), reverse=True)
     subjects = [_subject(memory) for memory in memories]
     queues = {subject: iter([memory.id for memory in newest if _subject(memory) == subject]) for subject in set(subjects)}
     return Disputes((), {}, [next(queues[subject]) for subject in subjects])

@@ -1,9 +1,9 @@
 """What is known of the ways that were tried on tasks like the one asked about: rows for the prompt, and the rules among them as memories."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from alma_learning import Question, Side
+from alma_learning import Question, Side, Table
 
 from alma import scoring
 from alma.memory.outcome_projection import View
@@ -40,6 +40,8 @@ class LearnedPart:
 
     rows: tuple[StrategyRecord, ...] = ()
     items: tuple[LearnedItem, ...] = ()
+    near: frozenset[str] = frozenset()
+    """Ids of the given outcomes that are of tasks like the one asked about."""
 
 
 def learned_part(
@@ -54,29 +56,34 @@ def learned_part(
     now: int,
     top_k: int,
     times: Times | None,
+    outcomes: Collection[str],
 ) -> LearnedPart:
-    """Returns what was tried on tasks like the one asked about, the best first, what fails last."""
+    """Returns what was tried on tasks like the one asked about, the best first, what fails last; and which of the outcomes are of such tasks."""
     if times is None:
         opened = room.projections.of(scope, reader=reader, user=user, is_shared=is_shared)
     else:
         opened = room.projections.among(scope, lambda one: _is_within(one, times), reader=reader)
     with opened as view:
-        rows = _chosen_rows(view, question, reader, top_k)
+        tables = view.attempts.table(question), view.steps.table(question)
+        rows = _chosen_rows(view, tables, reader, top_k)
+        near = frozenset(one for one in outcomes if any(table.holds(one) for table in tables))
     items = [_item(room, record, rule, profile, now, reader) for record, rule in rows if rule is not None]
-    return LearnedPart(tuple(record for record, _ in rows), tuple(items))
+    return LearnedPart(tuple(record for record, _ in rows), tuple(items), near)
 
 
 def _is_within(one: RecordedOutcome, times: Times) -> bool:
     return times.includes(seen_at=one.seen_at, created_at=one.created_at)
 
 
-def _chosen_rows(view: View, question: Question, reader: str, top_k: int) -> list[tuple[StrategyRecord, Rule | None]]:
+def _chosen_rows(
+    view: View, tables: tuple[Table, Table], reader: str, top_k: int
+) -> list[tuple[StrategyRecord, Rule | None]]:
     """The rows of a prompt. Of single steps, rules alone: what else was done in an attempt is told by the attempt."""
     records = Records(view)
-    tried = [(record, rule) for record, row, rule in records_in(view.attempts.table(question), records, reader=reader) if row.trials]
+    tried = [(record, rule) for record, row, rule in records_in(tables[0], records, reader=reader) if row.trials]
     steps = [
         (record, rule)
-        for record, row, rule in records_in(view.steps.table(question), records, reader=reader, is_of_steps=True)
+        for record, row, rule in records_in(tables[1], records, reader=reader, is_of_steps=True)
         if rule is not None and row.trials
     ]
     every = [*tried, *steps]

@@ -20,7 +20,7 @@ from alma.types.contradictions import CONTRADICTED
 from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
-from alma.types.memories import AnyMemory
+from alma.types.memories import AnyMemory, Outcome
 from alma.types.recalled import Factors, Recalled
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
@@ -78,6 +78,7 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
             copies=item.copies,
             explanation=explained.get(item.memory),
             turns=near.get(item.memory, ()),
+            is_near=not isinstance(memory, Outcome) or memory.id in answer.learned.near,
         )
         for item, memory in pairs
     ]

@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 from pydantic import ValidationError as PydanticError
 
 from alma.errors import AlmaError, ValidationError
+from alma.files import SQLITE_HEADER
 from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.record import checked_fields, checked_passages
 from alma.memory.texts import UNIT_TOLERANCE
-from alma.storage.sqlite.foreign_sqlite import HEADER
 from alma.text import fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
@@ -133,7 +133,7 @@ def checked_file(file: BinaryIO) -> Contents:
 
 
 def _header(line: bytes) -> ExportHeader:
-    if line.startswith(HEADER):
+    if line.startswith(SQLITE_HEADER):
         raise ValidationError(
             "it is no export of ALMA but a SQLite database; `alma import --from alma-memory` reads one of alma-memory"
         )

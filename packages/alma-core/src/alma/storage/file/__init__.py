@@ -1,1 +1,0 @@
-"""A store in readable files: one journal a project, projected at open into a private SQLite database."""
