@@ -61,7 +61,9 @@ def test_a_store_of_a_former_version_opens_with_all_that_it_held(server: Postgre
             found = {key: [row["kind"], row["owner"], row["body"], row["archived_at"]] for key, row in rows.items()}
             assert {key: found.get(key) for key in EXPECTED["memories"]} == EXPECTED["memories"]
             records = {key: body for key, _, body in alma._room.project.records(RULE)}
-            assert {key: body["way"] for key, body in records.items()} == {key: one["way"] for key, one in EXPECTED["rules"].items()}
+            assert {key: body["way"] for key, body in records.items()} == {
+                key: one["way"] for key, one in EXPECTED["rules"].items()
+            }
             assert alma.stats().journal_records == EXPECTED["head"] + 1
     with opened(url, tmp_path) as alma:
         alma.purge(EXPECTED["mustermann"])

@@ -82,13 +82,19 @@ def test_it_opens_with_the_same_memories_and_verifies(alma: ALMA, name: str) -> 
     found, expected = memories_of(alma), EXPECTED[name]["memories"]
     assert {key: found.get(key) for key in expected} == expected
     claimed = {key: row for key, row in found.items() if key not in expected}
-    assert sorted((row[0], row[2]["metadata"]["imported"]["trials"]) for row in claimed.values()) == [("anti_pattern", 6), ("heuristic", 9)]
+    assert sorted((row[0], row[2]["metadata"]["imported"]["trials"]) for row in claimed.values()) == [
+        ("anti_pattern", 6),
+        ("heuristic", 9),
+    ]
     assert CLAIMED in claimed
 
 
 def test_learned_rules_become_records_with_their_ids(alma: ALMA, name: str) -> None:
     expected, found = EXPECTED[name], records_of(alma)
-    rows = {key: {"kind": "heuristic" if body["side"] == "works" else "anti_pattern", "owner": body["owner"], "way": body["way"]} for key, body in found.items()}
+    rows = {
+        key: {"kind": "heuristic" if body["side"] == "works" else "anti_pattern", "owner": body["owner"], "way": body["way"]}
+        for key, body in found.items()
+    }
     assert rows == expected["rules"]
     assert [key for key, body in found.items() if "archived_at" in body] == [expected["archived"]]
     assert found[expected["liked"]]["use"] == {"thumbs_up": 1}
@@ -169,7 +175,9 @@ def test_an_export_that_a_former_version_wrote_is_read_as_such(tmp_path: Path) -
     with ALMA.open(tmp_path / "new", project_id="shop", embedding_provider="hash", embedding_dim=16) as new:
         report = new.import_from(tmp_path / "old.jsonl")
         assert new.verify().problems == ()
-        assert {key: body["way"] for key, body in records_of(new).items()} == {key: rule["way"] for key, rule in expected["rules"].items()}
+        assert {key: body["way"] for key, body in records_of(new).items()} == {
+            key: rule["way"] for key, rule in expected["rules"].items()
+        }
         found = memories_of(new)
         assert {key: found.get(key) for key in expected["memories"]} == expected["memories"]
         assert CLAIMED in report.claimed

@@ -101,15 +101,12 @@ class PostgresDatabase:
             self._apart(is_write=True) as session,
         ):
             session.connection = shared.begun(session.connection, self._locking(project, waits), waits)
-            shared.writing[me] = session
             try:
                 yield session
                 self._commit(session.connection)
             except BaseException:
                 _roll_back(session.connection)
                 raise
-            finally:
-                shared.writing.pop(me, None)
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
