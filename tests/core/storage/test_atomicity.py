@@ -18,7 +18,7 @@ from alma.types.passages import passages_of
 from processes import answer, finished, start, worker, workers
 from stores import TASK, Driver, new_storage, open_alma, rows
 
-TABLES = ("project", "partition", "memory", "passage", "vector", "usage", "record", "evidence", "journal")
+TABLES = ("project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 Act = Callable[[ALMA], object]
 
 
