@@ -89,7 +89,7 @@ FAULTS = [sqlite3.OperationalError("disk I/O error"), sqlite3.OperationalError("
     ("before", "act", "least"),
     [
         ([], learn, 10),
-        ([], learn_many, 20),
+        ([], learn_many, 18),
         ([learn], learn_as_somebody_new, 8),
         ([learn], add_knowledge, 8),
         ([learn, learn], use, 7),

@@ -40,7 +40,7 @@ def test_a_purge_that_cannot_read_what_it_shall_erase_says_so_and_erases_nothing
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
         memory = alma.learn("a", "Deploy the service", "success")
         damage(tmp_path, body)
-        records = alma.get_stats().journal_records
-        with pytest.raises(CorruptStoreError, match="what is to be purged is damaged"):
+        records = alma._room.project.head()
+        with pytest.raises(CorruptStoreError, match="damaged"):
             alma.purge([memory.id])
-        assert alma.get_stats().journal_records == records
+        assert alma._room.project.head() == records
