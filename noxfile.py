@@ -54,6 +54,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
         "tests/cli",
         "tests/contracts",
         "tests/harness",
+        "tests/learning",
         "tests/minilm",
         "tests/workspace",
         *in_workers(session),

@@ -144,9 +144,9 @@ def is_one_place_apart(one: Wording, other: Wording) -> bool:
 
 
 def is_one_word_apart(one: Wording, other: Wording) -> bool:
-    """Returns True if two texts are the same but for one word."""
+    """Returns True if two texts of several words are the same but for one word."""
     changed = [pair for pair in zip(one.spoken, other.spoken, strict=False) if pair[0] != pair[1]]
-    return len(one.spoken) == len(other.spoken) and len(changed) == 1 and not all(map(denies, changed[0]))
+    return len(one.spoken) == len(other.spoken) > 1 == len(changed) and not all(map(denies, changed[0]))
 
 
 def places(one: Sequence[str], other: Sequence[str]) -> list[str]:
