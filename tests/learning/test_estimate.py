@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from alma_learning.estimate import bound, weigh
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.proof import log_e, prove
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from learning_worlds import make_trial
 
 

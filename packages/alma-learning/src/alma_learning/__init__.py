@@ -1,6 +1,6 @@
 """The learning of ALMA: outcomes in, advice out. Values in, values out: no clock, no chance, no I/O."""
 
-from alma_learning.actions import name_same_action
+from alma_learning.actions import is_warned_of, name_same_action
 from alma_learning.background import SENTENCES
 from alma_learning.differences import differ, normalise
 from alma_learning.projection import Projection
@@ -21,6 +21,7 @@ __all__ = [
     "Trial",
     "Vectors",
     "differ",
+    "is_warned_of",
     "name_same_action",
     "normalise",
 ]

@@ -23,7 +23,7 @@ JOIN = {Embedding.MEANING: 0.45, Embedding.WORDS: 0.3}
 """Average likeness of tasks of one kind. With .4 a tenth of the rows are ways of other kinds, with .5 there are too many kinds."""
 
 GATE = {Embedding.MEANING: 0.25, Embedding.WORDS: 0.2}
-"""Cosine of a question to the mean of the kind it belongs to. Of unrelated questions in English all but 1 in 50 are below .25, of related ones 1 in 20."""
+"""Cosine of a question to the mean of the kind it belongs to. In English all but 1 in 50 unrelated questions are below .25, and 1 in 20 others."""
 
 EXACT, SURELY = 400, 0.1
 """Of more tasks than this each first joins a kind that it is more alike by this, so that few groups are left to be linked."""
