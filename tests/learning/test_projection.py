@@ -222,6 +222,14 @@ def test_of_equal_ways_the_newest_comes_first():
     assert [row.way for row in table.rows] == ways[::-1]
 
 
+@pytest.mark.parametrize("question", [Question(), Question("deploy it"), Question(task="deploy api"), Question(task_type="ops")])
+def test_an_empty_projection_says_nothing_and_embeds_no_background(question):
+    projection = Projection(lambda texts: pytest.fail("embedded") if len(texts) > 1 else embed(texts))
+    assert projection.table(question).rows == ()
+    assert projection.find("canary", question) is None
+    assert list(projection.tables()) == projection.rules() == []
+
+
 def test_of_many_tasks_the_newest_count(monkeypatch):
     monkeypatch.setattr("alma_learning.projection.NEWEST_TASKS", 3)
     projection = fold([make_trial(n, f"deploy {n}") for n in range(8)])

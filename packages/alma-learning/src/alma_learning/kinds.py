@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alma_learning.background import Background, scale
+from alma_learning.background import scale
 from alma_learning.growing import GrowingRows
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.trials import Embedding, Indices, Matrix, Vector
@@ -38,12 +38,13 @@ class Kinds:
         vectors: Matrix,
         ways: Matrix,
         labels: Sequence[Label],
-        background: Background,
+        background: Vector,
         embedding: Embedding = Embedding.MEANING,
     ) -> None:
-        """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d) and labels."""
+        """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels
+        and what the background has near them."""
         self._dimension, self._join = vectors.shape[1], JOIN[embedding]
-        self._centre = np.float32(CENTRE) * background.near(vectors)
+        self._centre = np.float32(CENTRE) * background
         self._groups: list[list[int]] = []
         self._sizes = np.zeros(0)
         self._means: Matrix | None = None

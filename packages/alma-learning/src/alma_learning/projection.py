@@ -80,7 +80,8 @@ class Projection:
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
             kinds = [k for k, label in enumerate(self._kinds.labels) if question.task_type in (None, label[0])]
-            return self._sheet(kinds).ask(None, 1.0 if kinds else 0.0)
+            if kinds:
+                return self._sheet(kinds).ask(None, 1.0)
         own = self._own_kind(question)
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
@@ -222,6 +223,10 @@ class Projection:
         count = len(self._log)
         if self._reached == count and self._size >= 0:
             return
+        if not count:
+            nothing = np.zeros((0, 0), np.float32)
+            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32))
+            return
         if self._background is None:
             self._background = Background(self._vectors)
             self._dimension = self._background.vectors.shape[1]
@@ -251,8 +256,8 @@ class Projection:
         self._ways.clear()
         self._base = self._find_base(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
-        vectors = self._texts.tasks[tasks] if len(tasks) else np.zeros_like(self._background.vectors[:0])
-        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background, self._embedding)
+        vectors = self._texts.tasks[tasks]
+        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background.near(vectors), self._embedding)
         self._size = self._reached = size
 
     def _find_base(self, size: int) -> float:
