@@ -1,9 +1,5 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
-from collections.abc import Sequence
-
-from alma_learning import Question, Table
-
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
@@ -14,6 +10,7 @@ from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord, StrategyTable
+from alma_learning import Question, Table
 
 MOST_AMONG = 100
 LARGEST_SEED = 2**64 - 1

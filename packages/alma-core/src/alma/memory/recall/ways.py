@@ -5,15 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from alma_guard import reason_to_doubt
-from alma_learning import Question, Row, Side, Status, Table
-
 from alma.memory.outcome_projection import View, task_key
 from alma.memory.room import Room
 from alma.memory.rules import Records, Rule
 from alma.text import matched_text, spelt
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
+from alma_guard import reason_to_doubt
+from alma_learning import Question, Row, Side, Status, Table
 
 _VERDICTS: Mapping[tuple[Side, bool], Judgement] = {
     (Side.WORKS, True): Judgement.WORKS,
@@ -99,9 +98,7 @@ def found_record(
     rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
     rule = None if rule is None or rule.is_archived else rule
     asked = question.text is not None
-    record = record_of(
-        found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked
-    )
+    record = record_of(found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked)
     return record, found.row, rule
 
 
