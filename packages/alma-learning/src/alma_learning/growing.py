@@ -23,6 +23,8 @@ class GrowingRows:
 
     def extend(self, rows: Matrix) -> None:
         """Adds rows."""
+        if not len(rows):
+            return
         count = self._count + len(rows)
         if count > len(self._held):
             held = np.zeros((max(count, 2 * self._count, 16), rows.shape[1]), np.float32)
