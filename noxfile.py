@@ -52,7 +52,7 @@ ON_ANY_STORE = [*FACADE, "tests/cli/migrating", "tests/integration", "tests/know
 
 FACADE_IN_SHORT = [
     *("tests/core/aio/test_async.py", "tests/core/properties/test_histories.py"),
-    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "transfer", "undo", "users")),
+    *(f"tests/core/memory/test_{what}.py" for what in ("calls", "episodes", "processes", "purging", "undo", "users")),
 ]
 """Of these, what reaches each kind of write and of read, and several processes."""
 
@@ -81,6 +81,7 @@ SHARED_BY = {
         "harness",
         "integration",
         "knowledge",
+        "learning",
         "minilm",
         "report",
         "workspace",
@@ -178,6 +179,12 @@ def integration(session: nox.Session) -> None:
 def knowledge(session: nox.Session) -> None:
     """Facts that contradict each other."""
     test_by_default(session, "tests/knowledge")
+
+
+@session("packages/alma-learning", "tests/learning", installs=("alma-learning", "alma-core[local]"))
+def learning(session: nox.Session) -> None:
+    """The learning from outcomes, as pure functions."""
+    test_by_default(session, "tests/learning")
 
 
 @session("packages/alma-cli", "tests/cli", installs=("alma-cli", "alma-core[encryption,harness,local]"), reads=("examples/data",))
@@ -458,7 +465,7 @@ def mcp(session: nox.Session) -> None:
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     install_lowest(session, "alma-mcp")
-    test_what_a_version_changes(session, "mcp", contracts=("clients",))
+    test_what_a_version_changes(session, "mcp", contracts=("resources_and_prompts",))
 
 
 @session(

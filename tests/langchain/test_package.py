@@ -45,7 +45,11 @@ def test_no_other_adapter_is_in_this_environment() -> None:
 def test_the_base_needs_the_core_and_langchain_core_alone() -> None:
     needed = requires("alma-langchain") or []
     names = {each: re.split(r"[<>=; ]", each)[0] for each in needed}
-    assert sorted(name for each, name in names.items() if "extra ==" not in each) == ["alma-core", "alma-integration", "langchain-core"]
+    assert sorted(name for each, name in names.items() if "extra ==" not in each) == [
+        "alma-core",
+        "alma-integration",
+        "langchain-core",
+    ]
     assert sorted(name for each, name in names.items() if "extra ==" in each) == ["langchain", "langchain-classic", "langgraph"]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -105,10 +106,19 @@ def test_a_passing_trouble_is_tried_again_with_growing_pauses(
     assert (len(server.requests), slept) == (4, [0.5, 1.0, 2.0])
 
 
-def test_pauses_have_a_share_of_chance(connect: Open, server: EmbeddingServer, slept: list[float]) -> None:
+def test_pauses_double_up_to_half_a_minute(connect: Open, server: EmbeddingServer, slept: list[float]) -> None:
+    server.script = [status(500)] * 9
+    connect(max_retries=9).embed(TEXTS)
+    assert slept == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+
+
+@pytest.mark.parametrize(("chance", "pauses"), [(0.0, [0.25, 0.5]), (0.5, [0.375, 0.75]), (1.0, [0.5, 1.0])])
+def test_chance_takes_off_up_to_half_of_a_pause(
+    connect: Open, server: EmbeddingServer, slept: list[float], chance: float, pauses: list[float]
+) -> None:
     server.script = [status(500)] * 2
-    connect(chance=lambda: 0.0).embed(TEXTS)
-    assert slept == [0.25, 0.5]
+    connect(chance=lambda: chance).embed(TEXTS)
+    assert slept == pauses
 
 
 def test_trouble_that_does_not_pass_is_an_error_after_so_many_tries(
@@ -121,15 +131,45 @@ def test_trouble_that_does_not_pass_is_an_error_after_so_many_tries(
 
 
 @pytest.mark.parametrize(
-    ("headers", "least"),
-    [({"Retry_After": "7"}, 7.0), ({"Retry_After_Ms": "1500", "Retry_After": "9"}, 1.5), ({"Retry_After": "soon"}, 0.5)],
+    ("headers", "asked"),
+    [
+        ({"Retry_After": "7"}, 7.0),
+        ({"Retry_After": "20.5"}, 20.5),
+        ({"Retry_After": "120"}, 120.0),
+        ({"Retry_After_Ms": "1500", "Retry_After": "9"}, 1.5),
+        ({"Retry_After": "Sun, 01 Mar 2020 11:00:00 GMT"}, 0.0),
+    ],
 )
 def test_a_server_that_asks_for_a_pause_gets_it(
-    connect: Open, server: EmbeddingServer, slept: list[float], headers: dict[str, str], least: float
+    connect: Open, server: EmbeddingServer, slept: list[float], headers: dict[str, str], asked: float
 ) -> None:
     server.script = [status(429, **headers)]
     connect().embed(TEXTS)
-    assert least <= slept[0] <= least + 0.1
+    assert asked <= slept[0] <= asked + 0.1
+
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000"])
+def test_a_server_may_ask_for_a_pause_until_a_date(connect: Open, server: EmbeddingServer, slept: list[float], zone: str) -> None:
+    until = datetime.now(UTC) + timedelta(seconds=60)
+    server.script = [status(429, Retry_After=f"{until:%a, %d %b %Y %H:%M:%S} {zone}")]
+    connect().embed(TEXTS)
+    assert 40 <= slept[0] <= 61
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry_After": ""},
+        {"Retry_After": "soon", "Retry_After_Ms": "now"},
+        *({"Retry_After": odd} for odd in ("-3", "nan", "inf")),
+    ],
+)
+def test_a_pause_that_cannot_be_read_is_the_usual_one(
+    connect: Open, server: EmbeddingServer, slept: list[float], headers: dict[str, str]
+) -> None:
+    server.script = [status(429, **headers)]
+    connect().embed(TEXTS)
+    assert slept == [0.5]
 
 
 def test_a_server_that_asks_for_an_hour_is_told_of_at_once(connect: Open, server: EmbeddingServer, slept: list[float]) -> None:
@@ -387,11 +427,11 @@ def test_a_store_learns_and_recalls_over_http_and_closes_its_connections(server:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["openai", "azure"])
-def test_without_httpx_the_extra_is_named(name: str) -> None:
+@pytest.mark.parametrize(("name", "missing"), [("openai", "httpx"), ("openai", "tenacity"), ("azure", "httpx")])
+def test_without_a_library_the_extra_is_named(name: str, missing: str) -> None:
     program = f"""
 import sys
-sys.modules["httpx"] = None
+sys.modules[{missing!r}] = None
 from alma.embedding import create_embedder
 from alma.errors import MissingDependencyError
 try:
@@ -400,7 +440,7 @@ except MissingDependencyError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert 'pip install "alma-core[openai]"' in done.stdout, done.stderr
+    assert f'need {missing}, which is not installed: pip install "alma-core[openai]"' in done.stdout, done.stderr
 
 
 @pytest.mark.slow

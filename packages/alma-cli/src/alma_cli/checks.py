@@ -29,7 +29,7 @@ EXTRAS = {
     "local": ("alma-minilm", "onnxruntime", "tokenizers"),
     "cli": ("typer", "rich"),
     "encryption": ("cryptography",),
-    "openai": ("httpx",),
+    "openai": ("httpx", "tenacity"),
     "sentence-transformers": ("sentence-transformers", "torch"),
 }
 SIMILAR = ("How do I reset my password?", "I forgot my password and cannot log in to reset it")

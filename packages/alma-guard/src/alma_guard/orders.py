@@ -50,7 +50,7 @@ _DESCRIBED = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sign:
     """A shape of orders: the reason to doubt a text with it, and the hints one of which stands in any such text."""
 

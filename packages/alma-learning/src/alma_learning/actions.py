@@ -5,10 +5,8 @@ the quoted ones that the pattern gives; other arguments do not matter. All else 
 """
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 from alma_learning.calls import Call, Calls, is_generic, is_same_call, names_the_same, read_calls
 from alma_learning.commands import Likeness, Named, compare, pattern_words, read_named
@@ -18,10 +16,10 @@ from alma_learning.statements import holds, read_keywords, read_statement
 from alma_learning.word_lists import read_lists
 from alma_learning.wording import Wording, read_wording
 
-READ_CHARS, MOST_PARTS, DEEPEST, MOST_WORDS = 800, 20, 3, 32
-"""Sentences are compared by so many characters. A text that a text executes is read so deep."""
+READ_CHARS, MOST_GIVEN, MOST_WORDS = 800, 20, 32
+"""Sentences are compared by so many characters, and so many texts are read that a text gives others to execute."""
 
-_CALLS = read_lists("calls")
+_CALLS, _PROGRAMS = read_lists("calls"), read_lists("commands")["programs"]
 _PROHIBITION = re.compile(r"\s*(?:please\s+)?(?:never|do not|don['’]?t|avoid)\s+", re.IGNORECASE)
 _EXCLUSION = re.compile(r"\b(?:without|with no)\b", re.IGNORECASE)
 _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(_CALLS['instructions']))})\s*=\s*([\"'])(.*?)\1[^)]*\)")
@@ -87,9 +85,15 @@ def name_same_action(action: str, other: str) -> bool:
 
 
 def has_other_code(one: str, other: str) -> bool:
-    """Returns True if each of two texts has code, and neither does what that of the other names."""
+    """Returns True if each of two texts is code, and neither does what the other names. In a short text a known program is code: `git stash`."""
+    if not all(action.is_code or _runs_program(action) for action in map(read_action, (one, other))):
+        return False
     verdicts = [_by_code(read_pattern(a), read_action(b), is_near=False) for a, b in ((one, other), (other, one))]
     return None not in verdicts and True not in verdicts
+
+
+def _runs_program(action: Action) -> bool:
+    return any(part.commands.programs & _PROGRAMS for part in action.parts)
 
 
 @lru_cache(maxsize=4_096)
@@ -112,11 +116,12 @@ def read_pattern(text: str) -> Pattern:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def read_action(text: str) -> Action:
     """Returns an action as it is compared with patterns, with what it gives others to execute."""
-    parts = tuple(islice(_parts(text, deep=0), MOST_PARTS))
-    first = parts[0]
+    first = _part(text)
+    given = (*first.commands.instructions, *first.calls.instructions)[:MOST_GIVEN]
+    parts = (first, *map(_part, dict.fromkeys(given)))
     said = first.commands.unquoted if first.commands.is_certain else text
     is_code = first.commands.is_certain or first.statement is not None or first.calls.has_code
     return Action(_normal(text[:READ_CHARS]), read_wording(said[:READ_CHARS]), parts, is_code)
@@ -130,13 +135,9 @@ def _spellings(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(spelling for word in words for spelling in (word, word.lower()))
 
 
-def _parts(text: str, *, deep: int) -> Iterator[Part]:
+def _part(text: str) -> Part:
     commands = read_commands(text)
-    calls = Calls() if commands.is_certain else read_calls(text)
-    yield Part(calls, commands, read_statement(text))
-    if deep < DEEPEST:
-        for instruction in (*commands.instructions, *calls.instructions):
-            yield from _parts(instruction, deep=deep + 1)
+    return Part(Calls() if commands.is_certain else read_calls(text), commands, read_statement(text))
 
 
 def _by_code(pattern: Pattern, action: Action, *, is_near: bool) -> bool | None:
@@ -155,14 +156,13 @@ def _by_part(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
 
 
 def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
-    made = part.calls.calls
     named = [call for call in pattern.calls.calls if not call.is_value]
     unless_other_code = False if part.calls.has_code else None
     if named:
         return all(_is_named(one, pattern, part) for one in named) or unless_other_code
     if pattern.calls.given:
-        return (is_near and any(pattern.calls.given <= call.given for call in made)) or unless_other_code
-    return any(_is_by_word(call, pattern, is_near=is_near) for call in made) or None
+        return (is_near and any(pattern.calls.given <= call.given for call in part.calls.calls)) or unless_other_code
+    return any(_is_by_word(call, pattern, is_near=is_near) for call in part.calls.calls) or None
 
 
 def _is_by_word(call: Call, pattern: Pattern, *, is_near: bool) -> bool:
@@ -176,13 +176,8 @@ def _is_named(one: Call, pattern: Pattern, part: Part) -> bool:
     """Returns True if code calls what a pattern names, with the arguments that it names outside of calls."""
     names_missing = pattern.excluded.telling or not _CALLS["missing"].isdisjoint(pattern.words)
     beside = () if names_missing or not part.calls.has_code else {given for given in pattern.calls.given if given[0]}
-    for other in part.calls.calls:
-        given = other.given | part.calls.given
-        if is_same_call(one, other, pattern.words) and all(
-            {("", name), ("", value), (name, value)} & given for name, value in beside
-        ):
-            return True
-    return False
+    given = (other.given | part.calls.given for other in part.calls.calls if is_same_call(one, other, pattern.words))
+    return any(all({("", name), ("", value), (name, value)} & said for name, value in beside) for said in given)
 
 
 def _has_excluded(pattern: Pattern, action: Action) -> bool:
@@ -191,9 +186,14 @@ def _has_excluded(pattern: Pattern, action: Action) -> bool:
         return True
     if pattern.calls.withdrawn and pattern.excluded.telling:  # the words of a name are not what is missing
         made = (call for part in action.parts for call in part.calls.calls)
-        return any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn)
+        return any(_is_there(missing, call) for call in made for missing in pattern.calls.withdrawn)
     denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
     return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
+
+
+def _is_there(missing: Call, call: Call) -> bool:
+    """Returns True if a call is what is said to be missing: of any receiver, if none is named."""
+    return (not missing.receiver and missing.name == call.name and missing.given <= call.given) or names_the_same(missing, call)
 
 
 def _by_words(pattern: Pattern, action: Action, cosine: float | None) -> bool:

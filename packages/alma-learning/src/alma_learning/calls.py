@@ -41,10 +41,6 @@ _WITHDRAWN = re.compile(
 )
 _BEFORE = 60
 """Within so many characters before a call stand the words that withdraw it."""
-_NAMES, _ARGUMENTS = (
-    ("name", "tool_name", "tool", "function"),
-    ("arguments", "input", "args", "parameters", "params", "tool_input"),
-)
 _RESULT = "()"
 """The receiver of a call that is made on what another one returned."""
 
@@ -55,7 +51,7 @@ class Call:
 
     `sorts` are those of its plain values without a name: "number", "string"; a string that begins with a digit is a number (`"5s"`). `is_made` says
     that it is called, assigned to, or the first word, as in `get_order 17`; `is_value` that it is only given to something, as `userText` is in
-    `element.innerHTML = userText`; `is_withdrawn` that the text denies it, takes it away or only speaks of it.
+    `element.innerHTML = userText`.
     """
 
     name: str = ""
@@ -64,13 +60,15 @@ class Call:
     is_made: bool = True
     is_value: bool = False
     sorts: set[str] = field(default_factory=set)
-    is_withdrawn: bool = False
 
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of a text. `instructions` are the texts that a call is given to execute, `given` the arguments that stand in no call; `has_code` says
-    that anything at all is called."""
+    """The calls of a text, and those that it denies, takes away or only speaks of.
+
+    `instructions` are the texts that a call is given to execute, `given` the arguments that stand in no call; `has_code` says that anything at all
+    is called.
+    """
 
     calls: list[Call] = field(default_factory=list)
     withdrawn: list[Call] = field(default_factory=list)
@@ -95,9 +93,8 @@ def is_same_call(pattern: Call, action: Call, words: frozenset[str] = frozenset(
 
     `words` are those of the pattern, in lower case: one of them may name the thing.
     """
-    return (pattern.is_made or action.is_made) and names_the_same(
-        pattern, action, words
-    )  # `config.yaml` may be the name of anything
+    is_call = pattern.is_made or action.is_made  # `config.yaml` may be the name of anything
+    return is_call and names_the_same(pattern, action, words)
 
 
 def names_the_same(pattern: Call, action: Call, words: frozenset[str] = frozenset()) -> bool:
@@ -139,12 +136,10 @@ class _Reader:
         self._tokens = list(_TOKEN.finditer(text.replace("`", " ")))
         self._scopes = [Call()]
         self._called: Call | None = None
-        self._found = Calls(
-            instructions=[quoted[1] for quoted in _BACKTICKS.finditer(text) if not self._is_withdrawn(quoted.start())]
-        )
+        quoted = (found for found in _BACKTICKS.finditer(text) if not self._is_withdrawn(found.start()))
+        self._found = Calls(instructions=[found[1] for found in quoted])
 
     def read(self) -> Calls:
-        outside = self._scopes[0]
         for place, token in enumerate(self._tokens):
             match token.lastgroup:
                 case "name":
@@ -156,7 +151,7 @@ class _Reader:
                     self._called = None
                 case "closing" if len(self._scopes) > 1:
                     self._scopes.pop()
-        self._found.given = outside.given
+        self._found.given = self._scopes[0].given
         return self._found
 
     def _take_name(self, place: int, token: re.Match[str]) -> None:
@@ -165,12 +160,10 @@ class _Reader:
             self._scopes[-1].given.add(argument)
             if argument[0] in _WORDS["instructions"]:
                 self._found.instructions.append(_unquoted(self._piece(place + 2)))
-        is_chained = (
-            token[0].startswith(".") and self._text[token.start() - 1 : token.start()] == ")"
-        )  # `exec` in `getRuntime().exec`
+        is_chained = token[0][0] == "." and self._text[token.start() - 1 : token.start()] == ")"  # `exec` in `getRuntime().exec`
         if is_called or (not argument and ("." in token[0][1:] or is_compound(token[0]) or is_chained)):
             call = self._call(place, token, is_called=is_called)
-            (self._found.withdrawn if call.is_withdrawn else self._found.calls).append(call)
+            (self._found.withdrawn if self._is_withdrawn(token.start()) else self._found.calls).append(call)
             self._found.has_code |= is_called
             self._called = call if is_called else None
 
@@ -194,7 +187,6 @@ class _Reader:
             (*([_RESULT] if token[0].startswith(".") else []), *receiver),
             is_made=is_called or is_constant or is_first or self._piece(place + 1) == "=",
             is_value=is_given and not is_called and not is_constant,
-            is_withdrawn=self._is_withdrawn(token.start()),
         )
 
     def _argument(self, place: int) -> Argument | None:
@@ -229,10 +221,10 @@ def _tool_call(value: object) -> tuple[Call, Sequence[str]] | None:
     """One tool call with what it is given to execute."""
     if not isinstance(value, Mapping):
         return None
-    name: Any = next((value[key] for key in _NAMES if key in value), None)
+    name: Any = next((value[key] for key in value if key in _WORDS["tool_names"]), None)
     if isinstance(name, Mapping):  # {"function": {"name": …, "arguments": …}}
         return _tool_call(name)
-    arguments: Any = next((value[key] for key in _ARGUMENTS if key in value), None)
+    arguments: Any = next((value[key] for key in value if key in _WORDS["tool_arguments"]), None)
     given = _decoded(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(name, str) or not isinstance(given, Mapping):
         return None

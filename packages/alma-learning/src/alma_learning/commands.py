@@ -145,7 +145,7 @@ def _has_flag(words: Sequence[str], flag: str) -> bool:
         given, _, its_value = word.partition("=")
         if given == name or (not value and given.startswith(f"{name}.")):
             return not value or value in (its_value, following)
-        if is_bundle(word) and (is_bundle(name) or not is_path(following.replace(".", "/"))):
+        if is_bundle(word) and (is_bundle(name) or not {*following} & {*"./"}):
             letters |= {*word[1:]}
     if is_bundle(name):
         longs = {word[2] for word in words if _is_long(word)}

@@ -14,44 +14,34 @@ SCOPE, REACH = 3, 4
 """How many telling words a denial reaches; how many words after a verb of leaving may name what is left."""
 
 _WORDS = read_lists("denials")
-_DENYING, _CONDITION = _WORDS["denying"], "unless"
 _SILENT = read_lists("words")["stop"] | read_lists("words")["little"] | {COMMA}
-_CARRYING_OUT, _TAKING_AWAY, _SPEAKING_OF = (stems(_WORDS[name]) for name in ("carrying_out", "taking_away", "speaking_of"))
-_LEAVING = _TAKING_AWAY | stems(_WORDS["leaving"])
-_LEFT_OUT, _TAKEN_BACK, _EXCEPT = "leave out", "taken back", "except"
-"""Sorts of denials; a denial that is denied itself is taken back."""
+_TAKING_AWAY, _SPEAKING_OF, _CARRYING_OUT = (stems(_WORDS[name]) for name in ("taking_away", "speaking_of", "carrying_out"))
+_LEAVING, _LEAVING_OUT = _TAKING_AWAY | stems(_WORDS["leaving"]), tuple(_WORDS["leaving_out"])
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Something that a text denies: how, the stem of what stands next, and the stems that it reaches."""
+    """Something that a text denies: the stem of what stands next, and the stems that it reaches. One that is denied itself is taken back."""
 
-    sort: str
     head: str
     scope: frozenset[str]
+    is_taken_back: bool
+
+
+def denies(word: str) -> bool:
+    """Returns True if a word denies what follows it."""
+    return word in _WORDS["denying"] or word.endswith(("n't", "n’t"))
 
 
 def denials(words: Sequence[str]) -> tuple[Denial, ...]:
-    """Returns the denials among the words of a text, in lower case and in order. One that nothing follows denies nothing.
-
-    Behind another one "unless" denies nothing either: "never deploy unless the tests pass" is not against tests that pass.
-    """
-    places = [place for place in range(len(words)) if denies(words, place)]
-    found = (_denial(words, place) for place in places if words[place] != _CONDITION or place == places[0])
+    """Returns the denials among the words of a text, in lower case and in order. One that nothing follows denies nothing."""
+    found = (_denial(words, place) for place, word in enumerate(words) if denies(word) and not _is_denied(words, place))
     return tuple(denial for denial in found if denial)
 
 
 def telling(words: Sequence[str]) -> tuple[str, ...]:
     """Returns the stems of the words that say what a text is about, in order; words that deny are not among them."""
-    return tuple(stem(word) for place, word in enumerate(words) if word not in _SILENT and not denies(words, place))
-
-
-def denies(words: Sequence[str], place: int) -> bool:
-    """Returns True if the word at a place denies something. To stop trusting is a denial, to stop a server an action."""
-    word = words[place]
-    if word.startswith("stop") and word in _DENYING:
-        return any(after.endswith("ing") for after in words[place + 1 : place + 2])
-    return word in _DENYING or word.endswith(("n't", "n’t"))
+    return tuple(stem(word) for word in words if word not in _SILENT and not denies(word))
 
 
 def contradicts(mine: Sequence[Denial], my_stems: Sequence[str], theirs: Sequence[Denial], their_stems: Sequence[str]) -> bool:
@@ -59,11 +49,11 @@ def contradicts(mine: Sequence[Denial], my_stems: Sequence[str], theirs: Sequenc
 
     What both deny is no contradiction. Who replaces a thing does not say it: "turn the subquery into a join", "use a join instead of the subquery".
     """
-    if any(_is_taken_back(one, other) or _is_taken_back(other, one) for one in mine for other in theirs):
+    if any(one.is_taken_back != other.is_taken_back and one.scope & other.scope for one in mine for other in theirs):
         return True
-    left = [denial for denial in theirs if denial.sort != _TAKEN_BACK]
-    for denial in (one for one in mine if one.sort != _TAKEN_BACK):
-        same = next((other for other in left if _is_same(denial, other)), None)
+    left = [denial for denial in theirs if not denial.is_taken_back]
+    for denial in (one for one in mine if not one.is_taken_back):
+        same = next((other for other in left if denial.scope & other.scope), None)
         if same is not None:
             left.remove(same)
         elif _is_said(denial, their_stems):
@@ -80,42 +70,26 @@ def undoes(action: Sequence[str], others: frozenset[str]) -> bool:
 
 
 def _is_said(denial: Denial, words: Sequence[str]) -> bool:
-    """Returns True if a text, by the stems of its words, says what is denied, and does not begin to take it away just before.
-
-    An exception is said all the same: "delete all logs except the newest" is not "delete the newest logs".
-    """
+    """Returns True if a text, by the stems of its words, says what is denied, and does not begin to take it away just before."""
     places = (place for place, one in enumerate(words) if is_form(one, denial.head))
-    return any(denial.sort == _EXCEPT or _LEAVING.isdisjoint(words[max(place - REACH, 0) : place]) for place in places)
-
-
-def _is_taken_back(one: Denial, other: Denial) -> bool:
-    return one.sort == _TAKEN_BACK != other.sort and not one.scope.isdisjoint(other.scope)
-
-
-def _is_same(one: Denial, other: Denial) -> bool:
-    return (one.sort == _EXCEPT) is (other.sort == _EXCEPT) and not one.scope.isdisjoint(other.scope)
+    return any(_LEAVING.isdisjoint(words[max(place - REACH, 0) : place]) for place in places)
 
 
 def _denial(words: Sequence[str], place: int) -> Denial | None:
-    if _is_denied(words, place):
-        return None  # its denial speaks for both
+    word, following = words[place], next((at for at in range(place + 1, len(words)) if words[at] not in _SILENT), place)
     scope = _reached(words[place + 1 :])
-    if not scope and words[place] in _WORDS["passive"]:
+    if not scope and word in _WORDS["passive"]:  # "pushing is forbidden"
         scope = _reached(words[:place][::-1])
-    head = scope[-1] if words[place] == _CONDITION and scope else next((one for one in scope if one not in _CARRYING_OUT), "")
-    following = next((at for at in range(place + 1, len(words)) if _speaks(words[at])), place)
-    is_taken_back = following > place and denies(words, following) and _is_denied(words, following)
-    return Denial(_TAKEN_BACK if is_taken_back else _sort(words[place]), head, frozenset(scope)) if head else None
+    done = [one for one in scope if one not in _CARRYING_OUT]  # who never runs a command denies the command
+    head = done[-1 if word == "unless" else 0] if done else ""  # "unless the error is permanent" is against what is permanent
+    is_taken_back = following > place and denies(words[following]) and _is_denied(words, following)
+    return Denial(head, frozenset(scope), is_taken_back) if head else None
 
 
 def _is_denied(words: Sequence[str], place: int) -> bool:
-    """Returns True for a denial that is denied itself, as "skip" is in "do not skip"."""
-    before = next((at for at in reversed(range(place)) if _speaks(words[at])), None)
-    return before is not None and _sort(words[place]) == _LEFT_OUT and denies(words, before)
-
-
-def _speaks(word: str) -> bool:
-    return word in _DENYING or word not in _SILENT
+    """Returns True for a verb of leaving out that is denied itself, as "skip" is in "do not skip"."""
+    before = next((word for word in words[:place][::-1] if denies(word) or word not in _SILENT), "")
+    return words[place].startswith(_LEAVING_OUT) and denies(before)
 
 
 def _reached(words: Iterable[str]) -> list[str]:
@@ -124,14 +98,6 @@ def _reached(words: Iterable[str]) -> list[str]:
     for word in words:
         if len(scope) == SCOPE or (scope and word == COMMA):
             break
-        if word not in _SILENT and word not in _DENYING:
+        if word not in _SILENT and not denies(word):
             scope.append(stem(word))
     return scope
-
-
-def _sort(word: str) -> str:
-    if word in _WORDS["preferring"]:
-        return "instead"
-    if word in _WORDS["excepting"]:
-        return _EXCEPT
-    return _LEFT_OUT if word.startswith(tuple(_WORDS["leaving_out"])) else "not"

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from alma_learning.actions import has_other_code
-from alma_learning.numbers import read_in_order
+from alma_learning.numbers import numbers_apart, read_in_order
 from alma_learning.shell import program_of, write_out
 from alma_learning.word_lists import read_lists
-from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_word_apart, is_turned, read_wording
+from alma_learning.wording import ONE, Wording, is_denied, is_one_word_apart, is_turned, read_wording
 
 _SIGNS = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
 READ_CHARS = 800
-SHARED, MOSTLY = 0.5, 0.5
+SHARED = 0.5
 
 
-@lru_cache(8_192)
+@lru_cache(maxsize=8_192)
 def normalise(text: str) -> str:
     """Returns the words of a text with the signs that have a meaning beside them (`C++`, `<`, `-x`), in one spelling."""
     first, *words = text.split() or [""]
@@ -27,20 +27,21 @@ def normalise(text: str) -> str:
 
 
 def differ(a: str, b: str) -> bool:
-    """Returns True if something speaks against two texts being one way. Opposites and "only" count in texts that share words: others speak of more."""
+    """Returns True if something speaks against two texts being one way. Opposites and "only" count only in texts that share words."""
     if normalise(a) == normalise(b):
         return False
     one, other = read_wording(a[:READ_CHARS]), read_wording(b[:READ_CHARS])
+    articles = {ONE} if one.spoken != other.spoken else set()  # "one" may be an article
     return (
         has_other_code(a, b)
-        or (has_other_numbers(one, other) and has_other_numbers(other, one))
+        or all(numbers_apart(one.numbers - articles, other.numbers - articles))
         or is_denied(one, other)
-        or (_share_words(one, other, SHARED, min) and is_turned(one, other))
-        or (_share_words(one, other, MOSTLY, max) and is_one_word_apart(one, other))
+        or is_one_word_apart(one, other)
+        or (_share_words(one, other) and is_turned(one, other))
     )
 
 
-def _share_words(one: Wording, other: Wording, share: float, of: Callable[[int, int], int]) -> bool:
-    """Returns True if two texts share so much of the telling words of one of them, the shorter or the longer one."""
+def _share_words(one: Wording, other: Wording) -> bool:
+    """Returns True if one of two texts has half of the telling words of the other."""
     mine, theirs = {*one.telling}, {*other.telling}
-    return len(mine & theirs) >= share * of(len(mine), len(theirs)) > 0
+    return len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) > 0

@@ -28,7 +28,8 @@ class GrowingRows:
         count = self._count + len(rows)
         if count > len(self._held):
             held = np.zeros((max(count, 2 * self._count, 16), rows.shape[1]), np.float32)
-            held[: self._count] = self._held[: self._count] if self._count else 0
+            if self._count:
+                held[: self._count] = self.rows
             self._held = held
         self._held[self._count : count] = rows
         self._count = count

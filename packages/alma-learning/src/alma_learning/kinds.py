@@ -7,7 +7,7 @@ import numpy as np
 from alma_learning.background import Background, scale
 from alma_learning.growing import GrowingRows
 from alma_learning.linkage import NEVER, link_groups
-from alma_learning.trials import Floats, Indices, Matrix, Vector
+from alma_learning.trials import Indices, Matrix, Vector
 
 Label = tuple[str | None, str | None]
 """The stated type and difficulty of a task."""
@@ -27,6 +27,8 @@ class Kinds:
         self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background.near(vectors)
         self._groups: list[list[int]] = []
+        self._sizes = np.zeros(0)
+        self._means: Matrix | None = None
         self.labels: list[Label] = []
         self._totals = GrowingRows(np.zeros((0, 2 * self._dimension), np.float32))
         self._group(tasks.tolist(), self._features(vectors, ways), labels)
@@ -57,7 +59,9 @@ class Kinds:
 
     def rank(self, vector: Vector, task_type: str | None) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
-        scores = (scale(self._totals.rows[:, : self._dimension]) @ scale(vector - self._centre)).tolist()
+        if self._means is None:
+            self._means = scale(self._totals.rows[:, : self._dimension])
+        scores = (self._means @ scale(vector - self._centre)).tolist()
         found = []
         for kind, (score, (name, _)) in enumerate(zip(scores, self.labels, strict=True)):
             if task_type is None or name is None or name == task_type:
@@ -70,12 +74,15 @@ class Kinds:
 
     def _begin(self, label: Label) -> int:
         self._groups.append([])
+        self._sizes = np.append(self._sizes, 0.0)
         self.labels.append(label)
         self._totals.append(np.zeros(2 * self._dimension, np.float32))
         return len(self._groups) - 1
 
     def _put(self, kind: int, task: int, feature: Vector, label: Label) -> None:
         self._groups[kind].append(task)
+        self._sizes[kind] += 1
+        self._means = None
         self._totals.rows[kind] += feature
         self.labels[kind] = merge_labels(self.labels[kind], label)
 
@@ -101,6 +108,7 @@ class Kinds:
         linked = link_groups(alike, JOIN, sizes=sizes.tolist())
         old, names, rows = self._groups, self.labels, self._totals.rows
         self._groups = [sorted(task for kind in group for task in old[kind]) for group in linked]
+        self._sizes = np.array([float(len(group)) for group in self._groups])
         self.labels = []
         for group in linked:
             merged: Label = (None, None)
@@ -109,10 +117,6 @@ class Kinds:
             self.labels.append(merged)
         summed = [rows[group].sum(axis=0) for group in linked]
         self._totals = GrowingRows(np.stack(summed) if summed else rows)
-
-    @property
-    def _sizes(self) -> Floats:
-        return np.array([len(group) for group in self._groups], np.float64)
 
 
 def are_apart(one: Label, other: Label) -> bool:

@@ -13,20 +13,12 @@ _CURRENCY_FIRST = re.compile(r"([€£]|(?<![\w$])\$(?=\d\d|\d[.,]\d))\s?(\d+(?:
 """`€5` and `$15`, but not `$1`, which names an argument."""
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
-    r"|\b(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>\s?%(?!\s*\d)|\s?[€£$](?![\w{(])|[a-z]{1,3}\b|\b)"
+    r"|\bv?(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>\s?%(?!\s*\d)|\s?[€£$](?![\w{(])|[a-z]{1,3}\b|\b)"
     r"|(?P<word>[^\W_]+(?:['’]t\b)?|,)"
 )
-_SPELT = {
-    re.compile(r"\bin (?:place|lieu) of\b"): "instead of",
-    re.compile(r"\b(?:(?:apart|aside) from|other than|with the exception of)\b"): "except",
-    re.compile(r"\b(after|for|pause|sleep|wait|within) an? (?=(?:second|minute|hour|day|week|month|year)\b)"): r"\1 1 ",
-    re.compile(r"\bhalf an? (?=second|minute|hour|day|year)"): "0.5 ",
-}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)")
 _BARE = {"s": (1.0, 1e3), "B": (1.0, 1e-3, 1e-6, 1e-9), "%": (1.0, 0.01)}
 """How many times a measure a number may be that is written without its unit: `timeout=5000` is 5 s."""
-_BINARY = tuple(1.024**power for power in range(4))
-"""How many times a number of bytes another one may be: 1024 MB are 1 GB."""
 
 
 def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
@@ -72,8 +64,7 @@ def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) 
         return False
     (mine, unit), (theirs, other_unit) = one, other
     if unit == other_unit:
-        ratio = max(mine, theirs) / (min(mine, theirs) or 1)
-        return mine == theirs or (unit == "B" and any(isclose(ratio, factor, rel_tol=1e-4) for factor in _BINARY))
+        return mine == theirs
     measured, bare = (mine, theirs) if unit else (theirs, mine)
     factors = () if unit and other_unit else _BARE.get(unit or other_unit, (1.0,))
     return any(isclose(bare, measured * factor, rel_tol=1e-6) for factor in factors)
@@ -81,8 +72,6 @@ def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
     plain = _CURRENCY_FIRST.sub(r"\2\1", unicodedata.normalize("NFKC", text)).lower()
-    for phrase, instead in _SPELT.items():
-        plain = phrase.sub(instead, plain)
     numerals = read_pairs("numbers")["numerals"]
     for token in _TOKEN.finditer(plain):
         if token["number"]:

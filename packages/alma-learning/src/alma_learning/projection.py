@@ -22,6 +22,7 @@ NEWEST_TASKS = 4_096
 NEWEST_WAYS = 64
 NEXT_KINDS = 8
 STEP = 2_048
+CHUNK = 64
 NOTHING = ""
 
 
@@ -60,13 +61,13 @@ class Projection:
     def extend(self, trials: Iterable[Trial]) -> None:
         """Adds trials in the order of their numbers. One with a known id replaces it."""
         late: list[tuple[int | None, Trial]] = []
+        newest = self._log[-1].number if self._log else -1
         for trial in trials:
-            place = self._place.get(trial.id)
-            if place is not None:
-                late.append((place, trial))
-            elif self._log and trial.number < self._log[-1].number:
-                late.append((None, trial))
+            known = self._place.get(trial.id)
+            if known is not None or trial.number < newest:
+                late.append((known, trial))
             else:
+                newest = trial.number
                 self._fold(trial)
         if late:
             self._correct(late)
@@ -98,13 +99,15 @@ class Projection:
         row = table.find(action)
         if row is not None:
             return Found(row, table, is_elsewhere=False)
-        vector, wanted = self._vector_of(question), normalise(action)
+        form = self._forms.get(normalise(action))
+        if form is None:
+            return None
+        vector = self._vector_of(question)
         for score, kind, _ in self._rank(vector, question.task_type)[:NEXT_KINDS]:
-            if wanted in self._ways_of(kind):
-                sheet = self._sheet([kind])
-                place = sheet.equal_to(action)
+            if any(self._log_forms[at] == form for task in self._kinds.tasks_of(kind) for at in self._trials[task]):
+                other = self._answer(kind, vector, score, None)
+                place = self._sheet([kind]).words.get(self._form_words[form])
                 if place is not None:
-                    other = self._answer(kind, vector, score, None)
                     return Found(other.rows[place], other, is_elsewhere=True)
         return None
 
@@ -116,14 +119,18 @@ class Projection:
             yield replace(self._sheet([kind]).ask(None, 1.0), task_type=self._kinds.labels[kind][0])
 
     def rules(self) -> list[tuple[Row, Table]]:
-        """Returns the rows that are rules with their tables, best first; of those in equal words on several kinds the one of most trials."""
+        """Returns the rows that are rules with their tables: first the best row of each kind of task, then the others, each by mean and trials.
+
+        Of rules in equal words on several kinds the one of most trials. A way that works, but not as well as another of its kind, is bad advice to an
+        agent that does not know its task yet.
+        """
         found: dict[tuple[str, Side], tuple[Row, Table]] = {}
         for table in self.tables():
             for row in table.rows:
                 key = normalise(row.way), row.side
                 if row.side is not Side.TRIED and (key not in found or found[key][0].trials < row.trials):
                     found[key] = row, table
-        return sorted(found.values(), key=lambda each: (-each[0].mean, -each[0].trials))
+        return sorted(found.values(), key=lambda each: (each[0] is not each[1].rows[0], -each[0].mean, -each[0].trials))
 
     # ------------------------------------------------------------------ folding
 
@@ -138,9 +145,8 @@ class Projection:
         self._forms: dict[str, int] = {}
         self._way_forms: dict[str, int] = {NOTHING: -1}
         self._form_texts: list[str] = []
+        self._form_words: list[str] = []
         self._form_at: list[int] = []
-        self._pairs: dict[tuple[int, int], None] = {}
-        self._pair_at: list[int] = []
         self._log_tasks: list[int] = []
         self._log_forms: list[int] = []
         self._reached, self._size = 0, -1
@@ -152,8 +158,8 @@ class Projection:
         at = len(self._log)
         self._log.append(trial)
         self._place[trial.id] = at
-        task = self._task_of.get((trial.task, trial.task_type, trial.difficulty))
-        if task is None:
+        task = self._task_of.get((trial.task, trial.task_type, trial.difficulty), -1)
+        if task < 0:
             task = self._find_task(trial, at)
         form = self._way_forms.get(trial.way)
         if form is None:
@@ -161,9 +167,6 @@ class Projection:
         self._log_tasks.append(task)
         self._log_forms.append(form)
         self._trials[task].append(at)
-        if form >= 0 and (task, form) not in self._pairs:
-            self._pairs[task, form] = None
-            self._pair_at.append(at)
 
     def _find_task(self, trial: Trial, at: int) -> int:
         """Returns the task of a trial: known by its key, if the trial states no other type or difficulty."""
@@ -190,6 +193,7 @@ class Projection:
         if form is None:
             form = self._forms[words] = len(self._form_texts)
             self._form_texts.append(way)
+            self._form_words.append(words)
             self._form_at.append(at)
         self._way_forms[way] = form
         return form
@@ -271,14 +275,19 @@ class Projection:
     def _mean_ways(self, tasks: Indices, size: int) -> Matrix:
         """Returns for each task the unit mean of the centred ways tried on it."""
         means = np.zeros((len(tasks), self._dimension), np.float32)
-        pairs = np.array(list(self._pairs)[: bisect_left(self._pair_at, size)], np.intp).reshape(-1, 2)
-        pairs = pairs[np.isin(pairs[:, 0], tasks)]
-        if not len(pairs):
+        if not len(self._texts.forms):
             return means
+        count = len(self._texts.forms) + 1
+        codes = np.unique(np.array(self._log_tasks[:size], np.intp) * count + np.array(self._log_forms[:size], np.intp) + 1)
+        owners, forms = np.divmod(codes, count)
+        is_named = (forms > 0) & np.isin(owners, tasks)
+        places, forms = np.searchsorted(tasks, owners[is_named]), forms[is_named] - 1
         centred = scale(self._texts.forms - self._way_centre)
-        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        owners, starts = np.unique(pairs[:, 0], return_index=True)
-        means[np.searchsorted(tasks, owners)] = np.add.reduceat(centred[pairs[:, 1]], starts, axis=0)
+        for start in range(0, len(tasks), CHUNK):  # so that what is gathered stays in the processor's cache
+            first, last = np.searchsorted(places, [start, start + CHUNK])
+            owners, starts = np.unique(places[first:last], return_index=True)
+            if len(owners):
+                means[owners] = np.add.reduceat(centred[forms[first:last]], starts, axis=0)
         return scale(means)
 
     # ------------------------------------------------------------------ asking
@@ -311,10 +320,6 @@ class Projection:
     def _last_used(self, kind: int) -> int:
         return max(self._trials[task][-1] for task in self._kinds.tasks_of(kind))
 
-    def _ways_of(self, kind: int) -> set[str]:
-        forms = {self._log_forms[at] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
-        return {normalise(self._form_texts[form]) for form in forms if form >= 0}
-
     def _sheet(self, kinds: Sequence[int]) -> Sheet:
         key = tuple(kinds)
         sheet = self._sheets.get(key)
@@ -341,12 +346,15 @@ class Projection:
             needed=self._needed,
             reader=self._reader,
         )
-        tasks = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
+        behind = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
+        tried, places = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
             rows=[row for _, row in made],
             wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
-            tasks=np.array([task for each in tasks for task in each], np.intp),
-            starts=np.cumsum([0, *map(len, tasks)])[:-1].astype(np.intp),
+            words={self._form_words[form]: row for row, (place, _) in enumerate(made) for form in members[place]},
+            tasks=tried,
+            places=places.astype(np.intp),
+            starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
             trials=len(judged),
             successes=sum(judged),

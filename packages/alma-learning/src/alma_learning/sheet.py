@@ -1,6 +1,6 @@
 """The table of some tasks, made once whoever asks: its rows, and how to find the row of an action."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,9 +19,14 @@ class Sheet:
     rows: Sequence[Row]
     wordings: Sequence[Sequence[str]]
     """Of each row all, also those that may not be shown."""
+    words: Mapping[str, int]
+    """The places of the rows by the normalised words of a wording."""
     tasks: Indices
-    """The numbers of the tasks behind the rows, row by row."""
+    """The numbers of the tasks behind the rows, each once."""
+    places: Indices
+    """Of the tasks behind each row, row by row, the place among `tasks`."""
     starts: Indices
+    """Where each row begins among `places`."""
     count: int
     trials: int
     successes: float
@@ -35,13 +40,13 @@ class Sheet:
         """Returns the table for a question, by the cosines of `tasks` to it."""
         rows: tuple[Row, ...] = tuple(self.rows)
         if similarities is not None and rows:
-            nearest = np.maximum.reduceat(similarities, self.starts).tolist()
+            nearest = np.maximum.reduceat(similarities[self.places], self.starts).tolist()
             rows = tuple(replace(row, similarity=min(max(near, 0.0), 1.0)) for row, near in zip(rows, nearest, strict=True))
         return Table(rows, nearness, self.count, self.trials, self.successes, self.base, self.place_of, self.holds)
 
     def place_of(self, action: str) -> int | None:
         """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""
-        place = self.equal_to(action)
+        place = self.words.get(normalise(action))
         if place is None:
             place = next((p for p, ways in enumerate(self.wordings) if any(name_same_action(action, way) for way in ways)), None)
         if place is None and self.rows:
@@ -49,8 +54,3 @@ class Sheet:
             best = int(np.argmax(alike))
             place = best if alike[best] >= FOUND else None
         return place
-
-    def equal_to(self, action: str) -> int | None:
-        """Returns the place of the row with a wording of equal words."""
-        wanted = normalise(action)
-        return next((p for p, ways in enumerate(self.wordings) if any(normalise(way) == wanted for way in ways)), None)

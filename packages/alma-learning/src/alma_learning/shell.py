@@ -186,6 +186,9 @@ def _readings(words: Sequence[str]) -> Stage:
             continue
         wrappers = frozenset(command.program for command in found) & WRAPPERS
         found.append(Command(program, write_out(program, texts[place + 1 :]), wrappers))
+        first, _, second = program.partition("-")
+        if second:  # `docker-compose up` is `docker compose up`
+            found.append(Command(first, (second, *texts[place + 1 :]), wrappers))
         waiting += [run for run in _run_places(program, texts, place + 1) if run not in waiting]
     return tuple(found)
 

@@ -17,6 +17,12 @@ def read_pairs(name: str) -> dict[str, dict[str, str]]:
     return {key: dict(_pairs(text)) for key, text in _read(name).items()}
 
 
+@cache
+def read_sentences(name: str) -> dict[str, tuple[str, ...]]:
+    """Returns the lists of a file by their names, each as its lines."""
+    return {key: tuple(text.strip().splitlines()) for key, text in _read(name).items()}
+
+
 def _pairs(text: str) -> list[tuple[str, str]]:
     lines = (line.partition("=") for line in text.strip().splitlines())
     return [(left.strip(), right.strip()) for left, _, right in lines]

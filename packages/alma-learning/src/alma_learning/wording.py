@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from alma_learning.denials import COMMA, Denial, contradicts, denials, telling
+from alma_learning.denials import COMMA, Denial, contradicts, denials, denies, telling
 from alma_learning.numbers import numbers_apart, words_and_numbers
 from alma_learning.stems import stem, stems
 from alma_learning.word_lists import read_lists, read_pairs
@@ -17,7 +17,6 @@ _ARROW = re.compile(r"\s*[→⇒]\s*|\s+[-=]+>\s+")
 """Stands between steps, such as the names of tools in the order in which they were called: `search -> open_page`."""
 _HUMPED, _HUMP = re.compile(r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b"), re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 _ARGUMENTS = re.compile(r"\([^()]*\)")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _LEFT_FIRST, _RIGHT_FIRST, _SECOND = ("before", "then"), ("after", "once"), ("afterwards", "afterward", "later")
 _JOINING = ("and", "or", "then")
 _TIMES = stems(frozenset(("before", "after", "afterwards", "later", "first", "then")))
@@ -29,7 +28,7 @@ class Wording:
     """A text as it is compared with others.
 
     `telling` are the stems of its telling words in order, `spoken` those of all its words but articles, `all` both as a set. `earlier` and `later`
-    are the telling stems of what comes first and second, where it says so; `versions` are names that end in digits, as `("v", "2")`.
+    are the telling stems of what comes first and second, where it says so.
     """
 
     telling: tuple[str, ...]
@@ -37,7 +36,6 @@ class Wording:
     all: frozenset[str]
     denials: tuple[Denial, ...]
     numbers: frozenset[str]
-    versions: frozenset[tuple[str, str]]
     earlier: frozenset[str]
     later: frozenset[str]
     is_restricted: bool
@@ -49,7 +47,6 @@ def read_wording(text: str) -> Wording:
     plain = _ARROW.sub(" then ", _HUMPED.sub(lambda name: _HUMP.sub(" ", name[0]), text))
     words, _ = words_and_numbers(plain)
     spoken = tuple(stem(word) for word in words if word not in _WORDS["articles"] and word != COMMA)
-    names = (found for word in words if word[-1].isdigit() and (found := _LETTERS.match(word)))
     earlier, later = _read_order(words)
     return Wording(
         telling(words),
@@ -57,7 +54,6 @@ def read_wording(text: str) -> Wording:
         frozenset(spoken),
         denials(words),
         frozenset(words_and_numbers(_ARGUMENTS.sub(" ", plain))[1]),
-        frozenset((name[0], name.string[name.end() :]) for name in names),
         earlier,
         later,
         is_restricted=not _WORDS["restricting"].isdisjoint(words),
@@ -80,34 +76,22 @@ def _read_order(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_denied(one: Wording, other: Wording) -> bool:
-    """Returns True if one of two texts denies what the other says, or has it in another order or version."""
+    """Returns True if one of two texts denies what the other says, or has it in another order."""
     return (
         contradicts(one.denials, one.spoken, other.denials, other.spoken)
         or is_in_other_order(one, other)
-        or has_other_version(one, other)
         or is_exchanged(one, other)
     )
 
 
 def is_turned(one: Wording, other: Wording) -> bool:
-    """Returns True if an opposite, or a word such as "only" or "all", makes something else of one text."""
-    return (
-        any(True for _ in opposites_in(one, other))
-        or one.is_restricted != other.is_restricted
-        or _is_one_of_many(one, other)
-        or _is_one_of_many(other, one)
-    )
+    """Returns True if an opposite, or a word such as "only", makes something else of one text."""
+    return any(True for _ in opposites_in(one, other)) or one.is_restricted != other.is_restricted
 
 
 def has_other_numbers(one: Wording, other: Wording) -> bool:
     """Returns True if a text names a number that the other has not. "One" may be an article."""
     return bool(numbers_apart(one.numbers - {ONE}, other.numbers)[0])
-
-
-def has_other_version(one: Wording, other: Wording) -> bool:
-    """Returns True if two texts name one thing in different versions."""
-    mine, theirs = dict(one.versions - other.versions), dict(other.versions - one.versions)
-    return not mine.keys().isdisjoint(theirs)
 
 
 def is_in_other_order(one: Wording, other: Wording) -> bool:
@@ -133,20 +117,12 @@ def opposites_in(one: Wording, other: Wording) -> Iterator[tuple[str, str]]:
     if one.earlier and other.earlier:
         theirs -= _TIMES  # compared by `is_in_other_order`
     for word in sorted(mine):
-        for opposite in sorted(theirs):
-            if opposite in opposites(word) or word in opposites(opposite):
-                yield word, opposite
-
-
-@lru_cache(maxsize=16_384)
-def opposites(word: str) -> frozenset[str]:
-    """Returns the stems that are opposites of a stem: those that are listed, and what is left of it without a prefix that undoes."""
-    undone = {word.removeprefix(prefix) for prefix in read_pairs("opposites")["undoing"]} - {word}
-    return _listed().get(word, frozenset()) | {root for root in undone if len(root) >= 3}
+        yield from ((word, opposite) for opposite in sorted(theirs & opposites().get(word, frozenset())))
 
 
 @cache
-def _listed() -> dict[str, frozenset[str]]:
+def opposites() -> dict[str, frozenset[str]]:
+    """Returns the stems that are opposites of each stem that has one."""
     listed: dict[str, frozenset[str]] = {}
     for left, right in read_pairs("opposites")["opposites"].items():
         sides = stems(frozenset(left.split())), stems(frozenset(right.split()))
@@ -155,7 +131,7 @@ def _listed() -> dict[str, frozenset[str]]:
     return listed
 
 
-def _is_one_of_many(one: Wording, other: Wording) -> bool:
+def is_one_of_many(one: Wording, other: Wording) -> bool:
     """Returns True if one text speaks of one where the other speaks of many: "change one thing at a time", "change several things"."""
     if ONE not in one.numbers or ONE in other.numbers:
         return False
@@ -168,9 +144,9 @@ def is_one_place_apart(one: Wording, other: Wording) -> bool:
 
 
 def is_one_word_apart(one: Wording, other: Wording) -> bool:
-    """Returns True if two texts are the same but for one word."""
-    changed = [mine != theirs for mine, theirs in zip(one.spoken, other.spoken, strict=False)]
-    return len(one.spoken) == len(other.spoken) and sum(changed) == 1
+    """Returns True if two texts of several words are the same but for one word."""
+    changed = [pair for pair in zip(one.spoken, other.spoken, strict=False) if pair[0] != pair[1]]
+    return len(one.spoken) == len(other.spoken) > 1 == len(changed) and not all(map(denies, changed[0]))
 
 
 def places(one: Sequence[str], other: Sequence[str]) -> list[str]:

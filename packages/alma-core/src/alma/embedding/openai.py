@@ -1,21 +1,21 @@
 """Embedders behind the OpenAI-compatible `/embeddings` endpoint: OpenAI, Azure OpenAI, Ollama, vLLM and others."""
 
 import json
+import math
 import random
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 from urllib.parse import quote
 
 import numpy as np
 from pydantic import SecretStr
 
-from alma.embedding.answers import AnswerError, rows_of
 from alma.embedding.names import OPENAI_PREFIX
-from alma.embedding.retrying import Retries, asked_wait
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.text import shortened
 from alma.types.embedding import Fingerprint
@@ -23,9 +23,10 @@ from alma.types.identity import utc_now
 
 try:
     import httpx
+    from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential
 except ImportError as missing:
     raise MissingDependencyError(
-        'The openai and azure embedders need httpx, which is not installed: pip install "alma-core[openai]"'
+        f'The openai and azure embedders need {missing.name or "a package"}, which is not installed: pip install "alma-core[openai]"'
     ) from missing
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ SHORTENABLE = "text-embedding-3-"
 
 BLANK = "."
 """Replaces a blank text, which the endpoint refuses."""
+
+WAITS = wait_exponential(multiplier=0.5, max=30.0)
+LONGEST_ASKED_WAIT = 120.0
+"""If a server asks for a longer wait than this, the request fails at once."""
 
 RETRIED = frozenset({408, 409, 425, 429})
 OUT_OF_CREDIT = "insufficient_quota"
@@ -76,6 +81,10 @@ class _Failure:
     asked: float | None = None
 
 
+class _AnswerError(Exception):
+    """Raised for a response that does not match the request; the text says how."""
+
+
 class EndpointEmbedder:
     """Embeds over HTTP. Thread-safe. Opens no connection before the first text.
 
@@ -109,7 +118,7 @@ class EndpointEmbedder:
         asked = {"dimensions": chosen} if model.startswith(SHORTENABLE) and chosen != known else {}
         self._endpoint, self._body = endpoint, {**endpoint.body, **asked}
         self._batch_size, self._max_characters = batch_size, max_characters
-        self._retries, self._sleep, self._chance = Retries(max_retries), sleep, chance
+        self._max_retries, self._sleep, self._chance = max_retries, sleep, chance
         self._client = client = httpx.Client(timeout=timeout)
         self._release = weakref.finalize(self, client.close)
         self._fingerprint = Fingerprint(
@@ -148,22 +157,35 @@ class EndpointEmbedder:
     def _batch(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         answer = self._answer({**self._body, "input": list(texts)})
         try:
-            return rows_of(answer, count=len(texts), dimension=self._fingerprint.dimension)
-        except AnswerError as error:
+            return _rows_of(answer, count=len(texts), dimension=self._fingerprint.dimension)
+        except _AnswerError as error:
             raise EmbeddingError(f"{self._described}: {error}") from error
 
     def _answer(self, body: dict[str, Any]) -> bytes:
-        content = json.dumps(body).encode()
-        for attempt in count():
-            answer = self._request(content)
-            if isinstance(answer, bytes):
-                return answer
-            wait = self._retries.wait(attempt, asked=answer.asked, chance=self._chance())
-            if wait is None:
-                tries = f" ({attempt + 1} tries)" if attempt else ""
-                raise EmbeddingError(f"{self._described}: {answer.what}{tries}")
-            self._sleep(wait)
-        raise AssertionError("waiting has no end")
+        retrying = Retrying(  # made for each request: kept, it would hold the embedder, which could not close its connections
+            retry=retry_if_result(lambda answer: isinstance(answer, _Failure)),
+            stop=self._is_over,
+            wait=self._wait,
+            sleep=self._sleep,
+            retry_error_callback=self._give_up,
+        )
+        answer = retrying(self._request, json.dumps(body).encode())
+        assert isinstance(answer, bytes)
+        return answer
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        return state.attempt_number > self._max_retries or (_failure(state).asked or 0.0) > LONGEST_ASKED_WAIT
+
+    def _wait(self, state: RetryCallState) -> float:
+        """Returns the seconds until the next attempt, of which a random part of up to half is taken off ("equal jitter"). Never shorter than
+        what the server asked for."""
+        jittered = WAITS(state) * (0.5 + 0.5 * self._chance())
+        asked = _failure(state).asked
+        return jittered if asked is None else asked + jittered * 0.1
+
+    def _give_up(self, state: RetryCallState) -> NoReturn:
+        tries = f" ({state.attempt_number} tries)" if state.attempt_number > 1 else ""
+        raise EmbeddingError(f"{self._described}: {_failure(state).what}{tries}")
 
     def _request(self, content: bytes) -> bytes | _Failure:
         """Returns the body of the answer, or a failure that may be retried. Raises `EmbeddingError` for any other failure."""
@@ -192,7 +214,7 @@ class EndpointEmbedder:
         if code == OUT_OF_CREDIT or not (status in RETRIED or status >= 500):
             raise EmbeddingError(f"{self._described}: {what}")
         headers = answer.headers
-        return _Failure(what, asked_wait(headers.get("retry-after"), headers.get("retry-after-ms"), now=utc_now()))
+        return _Failure(what, _asked_wait(headers.get("retry-after"), headers.get("retry-after-ms")))
 
     @property
     def _described(self) -> str:
@@ -294,3 +316,83 @@ def _complaint(answer: httpx.Response) -> tuple[str, str]:
     if isinstance(error, dict):
         return str(error.get("code") or ""), str(error.get("message") or "")
     return "", str(error)
+
+
+def _failure(state: RetryCallState) -> _Failure:
+    """Returns what the last attempt resulted in. tenacity asks for a wait and for an end after failures only."""
+    assert state.outcome is not None
+    failure: _Failure = state.outcome.result()
+    return failure
+
+
+def _asked_wait(retry_after: str | None, retry_after_ms: str | None) -> float | None:
+    """Returns the seconds that a server's headers ask to wait: a number, or a date (RFC 9110, 10.2.3). `None` where they say nothing
+    usable."""
+    if (milliseconds := _number(retry_after_ms)) is not None:
+        return milliseconds / 1000
+    if (seconds := _number(retry_after)) is not None:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(retry_after or "")
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - utc_now()).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _rows_of(answer: bytes, *, count: int, dimension: int) -> "NDArray[np.float32]":
+    """Returns `count` unit rows in the order of their `index`. Raises `_AnswerError` for wrong counts or lengths and for values that no
+    vector has."""
+    items = _items(answer)
+    if len(items) != count:
+        raise _AnswerError(f"it gave {len(items)} vectors for {count} texts")
+    if sorted(_index(item) for item in items) != list(range(count)):
+        raise _AnswerError("its vectors are not numbered from 0 without gaps")
+    rows = np.empty((count, dimension), np.float64)
+    for item in items:
+        rows[item["index"]] = _row(item.get("embedding"), dimension)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise _AnswerError("it gave a vector with values that are not finite")
+    if not lengths.all():
+        raise _AnswerError("it gave a vector of zeros")
+    unit: NDArray[np.float32] = (rows / lengths).astype(np.float32)
+    return unit
+
+
+def _items(answer: bytes) -> Sequence[dict[str, Any]]:
+    try:
+        items = json.loads(answer)["data"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _AnswerError("its answer is not JSON with `data`") from error
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise _AnswerError("`data` of its answer is not a list of objects")
+    return items
+
+
+def _index(item: dict[str, Any]) -> int:
+    index = item.get("index")
+    if type(index) is not int:
+        raise _AnswerError("one of its vectors has no number")
+    return index
+
+
+def _row(values: Any, dimension: int) -> "NDArray[np.float64]":
+    if not isinstance(values, list) or any(type(value) not in (float, int) for value in values):
+        raise _AnswerError("one of its vectors is not a list of numbers")
+    if len(values) != dimension:
+        raise _AnswerError(
+            f"it gave vectors of {len(values)} dimensions, but {dimension} are expected; set embedding_dim to {len(values)}"
+        )
+    try:
+        return np.array(values, np.float64)
+    except OverflowError as error:
+        raise _AnswerError("it gave a vector with values that are not finite") from error

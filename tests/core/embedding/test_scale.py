@@ -5,11 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from alma.embedding import HashEmbedder
-from alma.learning.kernels import MEASURED, calibrated
-from alma.learning.scale import ALIKE, OWN, SENTENCES, UNRELATED, Scale, scale_of
-from alma.types.embedding import Fingerprint
+from alma.embedding.scale import ALIKE, SENTENCES, UNRELATED, Scale, scale_of
 
-OTHER = Fingerprint(model="other", revision="1", dimension=64, precision="float32", token_limit=0, preparation="")
 Rows = NDArray[np.float32]
 
 
@@ -39,11 +36,9 @@ def test_the_two_means_of_any_embedder_are_those_of_the_measured_one() -> None:
     assert cosines.max() <= 1.0
 
 
-def test_a_curve_gives_the_same_weights_on_its_own_scale() -> None:
+def test_a_scale_can_be_taken_back() -> None:
     scale = Scale(slope=3.0, offset=-2.0)
-    cosines = np.linspace(0.5, 1.0, 20)
 
-    np.testing.assert_allclose(MEASURED.plain.on(scale).weights(cosines), MEASURED.plain.weights(3.0 * cosines - 2.0))
     assert scale.of(scale.back(0.4)) == pytest.approx(0.4)
 
 
@@ -51,25 +46,8 @@ def test_hashed_words_and_noise_tell_no_meanings_apart() -> None:
     hashed = HashEmbedder(64)
 
     assert scale_of(hashed.embed(SENTENCES)) is None
-    assert calibrated(hashed.fingerprint, hashed.embed) is None
     assert scale_of(rows_of(0.1, 0.1)) is None
     assert scale_of(np.ones((len(SENTENCES), 4), np.float32) / 2) is None
-
-
-def test_the_measured_model_embeds_no_sentence() -> None:
-    measured = OTHER.model_copy(update={"model": "all-MiniLM-L6-v2", "dimension": 384})
-
-    assert calibrated(measured, lambda _: pytest.fail("it was asked")) is MEASURED
-    assert MEASURED.scale == OWN
-
-
-def test_profiles_have_one_curve_for_all() -> None:
-    found = calibrated(OTHER, lambda _: rows_of(0.9, 0.7))
-    assert found is not None
-
-    assert found.profile == MEASURED.profile
-    assert found.plain.threshold > 0.75
-    assert found.few.threshold < found.plain.threshold
 
 
 def test_no_two_pairs_share_a_sentence() -> None:

@@ -1,0 +1,216 @@
+"""What a projection says depends on its trials alone; every outcome counts once."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alma_learning import Embedding, Needed, Question, Side, Status
+from learning_worlds import CountingVectors, embed, fold, logs, make_trial, read
+
+QUESTIONS = [Question("deploy shop", "deploy shop"), Question("refund it"), Question(task_type="ops"), Question()]
+
+
+@settings(deadline=None, max_examples=25)
+@given(logs(), st.data())
+def test_folding_in_parts_with_questions_between_equals_folding_at_once(trials, data):
+    in_parts = fold([])
+    rest = list(trials)
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        in_parts.extend(rest[:size])
+        in_parts.table(data.draw(st.sampled_from(QUESTIONS)))
+        rest = rest[size:]
+    assert read(in_parts) == read(fold(trials))
+
+
+@settings(deadline=None, max_examples=25)
+@given(logs(), st.data())
+def test_removing_equals_never_having_been(trials, data):
+    gone = set(data.draw(st.lists(st.sampled_from([trial.id for trial in trials]), max_size=5))) if trials else set()
+    projection = fold(trials)
+    projection.table(Question("deploy shop"))
+    projection.remove(gone)
+    assert len(projection) == len(trials) - len(gone)
+    assert read(projection) == read(fold([trial for trial in trials if trial.id not in gone]))
+
+
+@settings(deadline=None, max_examples=25)
+@given(logs(), st.data())
+def test_a_known_id_replaces_and_a_late_number_is_put_where_it_belongs(trials, data):
+    if not trials:
+        return
+    place = data.draw(st.integers(0, len(trials) - 1))
+    changed = make_trial(place, data.draw(st.sampled_from(["deploy api", trials[place].task])), "by train", 0.0, error="late")
+    verdict = data.draw(st.sampled_from([changed, make_trial(**{**_fields(trials[place]), "worth": 0.5})]))
+    projection = fold([trial for trial in trials if trial.number != place])
+    projection.table(Question("plan trip"))
+    projection.extend([trials[place]])
+    projection.table(Question("plan trip"))
+    projection.extend([verdict])
+    assert read(projection) == read(fold([*trials[:place], verdict, *trials[place + 1 :]]))
+
+
+def _fields(trial):
+    return {name: getattr(trial, name) for name in trial.__slots__ if name != "id"}
+
+
+@settings(deadline=None, max_examples=25)
+@given(logs())
+def test_every_outcome_counts_once(trials):
+    projection = fold(trials)
+    tables = list(projection.tables())
+    assert sum(table.trials for table in tables) == sum(trial.worth is not None for trial in trials)
+    shown = [outcome for table in tables for row in table.rows for outcome in row.outcomes]
+    assert sorted(shown) == sorted(trial.id for trial in trials if trial.way)
+    for table in tables:
+        for row in table.rows:
+            assert row.successes + row.partials + row.failures == row.trials == len(row.outcomes) - row.unverified
+            assert sum(tried for _, _, tried in row.by_agent.values()) == row.trials
+            assert 0 <= row.lower <= row.mean <= row.upper <= 1
+            assert (row.status is None) == (row.side is Side.TRIED)
+            assert set(row.anchors) <= set(row.outcomes) and row.anchors
+            if 2 * row.successes > row.trials:
+                assert row.side is not Side.FAILS
+        keys = [(row.mean, row.trials) for row in table.rows]
+        assert keys == sorted(keys, reverse=True)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    logs(),
+    st.lists(st.booleans(), min_size=40, max_size=40),
+    st.lists(st.sampled_from(["u1", "u2", "u3"]), min_size=40, max_size=40),
+)
+def test_words_that_one_other_user_brought_are_never_shown(trials, hidden, users):
+    trials = [
+        make_trial(**_fields(trial) | ({"user": user, "is_hidden": True} if is_hidden else {}))
+        for trial, is_hidden, user in zip(trials, hidden, users, strict=False)
+    ]
+
+    def may_show(text, of):
+        brought = {trial.user for trial in trials if of(trial) == text}
+        return None in brought or len(brought) > 1
+
+    for table in fold(trials).tables():
+        for row in table.rows:
+            assert all(may_show(way, lambda trial: trial.way) for way in [row.way, *row.wordings])
+            assert row.error is None or may_show(row.error, lambda trial: trial.error)
+            assert row.task_text is None or may_show(row.task_text, lambda trial: trial.text)
+
+
+def test_a_way_of_hidden_wordings_alone_has_no_row_and_its_trials_count():
+    projection = fold(
+        [make_trial(n, user="u1", is_hidden=True) for n in range(3)] + [make_trial(3, way="rolling update", worth=0.0)]
+    )
+    table = projection.table(Question("deploy shop"))
+    assert [row.way for row in table.rows] == ["rolling update"]
+    assert (table.trials, table.successes) == (4, 3)
+
+
+def test_an_unrelated_question_gets_nothing_in_a_store_of_one_kind():
+    projection = fold([make_trial(n, task) for n, task in enumerate(["deploy api", "deploy shop", "deploy search"] * 2)])
+    assert projection.table(Question("deploy billing")).rows[0].successes == 6
+    assert not projection.table(Question("bake a cake")).rows
+
+
+def test_a_wording_found_on_another_kind_of_task_is_said_as_that():
+    projection = fold(
+        [make_trial(n, "refund order", "send the money", 0.0) for n in range(3)] + [make_trial(9, "plan trip", "by train")]
+    )
+    found = projection.find("Send the money", Question("plan visit"))
+    assert found is not None and found.is_elsewhere and found.row.failures == 3
+    assert not projection.find("by train", Question("plan visit")).is_elsewhere
+    assert projection.find("never heard of", Question("plan visit")) is None
+
+
+def test_the_same_task_has_similarity_one_and_its_own_kind():
+    projection = fold([make_trial(1, "deploy api"), make_trial(2, "plan trip", "by train")])
+    table = projection.table(Question("plan trip", "plan trip"))
+    assert [(row.way, row.similarity) for row in table.rows] == [("by train", 1.0)]
+
+
+def test_different_stated_types_and_difficulties_are_never_one_kind():
+    trials = [
+        make_trial(n, f"deploy {n}", task_type=["ops", "desk"][n % 2], difficulty=["easy", "hard", None][n % 3])
+        for n in range(12)
+    ]
+    kinds = [[int(outcome[1:]) for row in table.rows for outcome in row.outcomes] for table in fold(trials).tables()]
+    for kind in kinds:
+        assert len({n % 2 for n in kind}) == 1
+        assert len({n % 3 for n in kind} - {2}) == 1
+
+
+def test_a_stated_type_is_asked_for_outright():
+    projection = fold([make_trial(1, "deploy api", task_type="ops"), make_trial(2, "plan trip", "by train")])
+    assert [row.way for row in projection.table(Question("plan visit", task_type="ops")).rows] == ["canary release"]
+    assert [row.way for row in projection.table(Question(task_type="ops")).rows] == ["canary release"]
+    assert not projection.table(Question("plan visit", task_type="desk", task="other")).rows[1:]
+
+
+@pytest.mark.parametrize(
+    ("source", "agents", "is_borne_out"),
+    [("agent", "aa", False), ("imported", "aa", False), ("agent", "ab", True), ("tool", "aa", True), ("caller", "aa", True)],
+)
+def test_an_alternative_needs_more_than_one_own_word(source, agents, is_borne_out):
+    good = [make_trial(n, f"deploy {n % 2}", "by train", agent=agents[n % 2], source=source) for n in range(4)]
+    bad = [make_trial(10 + n, f"deploy {n}", "canary release", 0.0) for n in range(3)]
+    row = fold([*good, *bad]).table(Question("deploy it")).find("canary release")
+    assert row.side is Side.FAILS
+    assert (row.alternative is not None) is is_borne_out
+
+
+@pytest.mark.parametrize(("source", "status"), [("tool", Status.PROVEN), ("agent", Status.LIKELY), ("imported", Status.LIKELY)])
+def test_nothing_is_proven_on_an_own_word_alone(source, status):
+    trials = [make_trial(n, f"deploy {n}", ["by train", "canary release"][n % 2], float(n % 2), source=source) for n in range(60)]
+    rows = {row.way: row for row in fold(trials).table(Question("deploy it")).rows}
+    assert rows["canary release"].status is status
+
+
+def test_a_rule_needs_the_trials_of_one_agent_alone():
+    trials = [make_trial(n, f"deploy {n}", agent="ab"[n % 2]) for n in range(4)]
+    assert fold(trials).table(Question("deploy it")).rows[0].side is Side.TRIED
+    strict = fold([make_trial(n, f"deploy {n}") for n in range(4)], needed=lambda agent: Needed(successes=5))
+    assert strict.table(Question("deploy it")).rows[0].side is Side.TRIED
+    assert fold([make_trial(n, f"deploy {n}") for n in range(4)]).rules()[0][0].side is Side.WORKS
+
+
+def test_trials_of_other_agents_weigh_half_in_the_estimate_and_count_whole():
+    trials = [make_trial(1, agent="b"), make_trial(2, "deploy shop", agent="b")]
+    mine, all_ = (fold(trials, reader=reader).table(Question("deploy it")).rows[0] for reader in ("a", None))
+    assert mine.trials == all_.trials == 2
+    assert mine.mean < all_.mean
+
+
+def test_words_alone_join_equal_wordings_alone():
+    def same(texts):
+        return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+    trials = [make_trial(1, way="Canary, release!"), make_trial(2, way="canary release"), make_trial(3, way="rolling update")]
+    from alma_learning import Projection
+
+    def hashed(texts):
+        return embed([f"{text} canary" if "roll" in text else text for text in texts])
+
+    projection = Projection(hashed, embedding=Embedding.WORDS)
+    projection.extend(trials)
+    assert sorted(row.trials for row in projection.table(Question("deploy api")).rows) == [1, 2]
+
+
+def test_vectors_are_asked_for_once_and_in_batches():
+    from alma_learning import Projection
+
+    vectors = CountingVectors()
+    projection = Projection(vectors)
+    projection.extend([make_trial(n, f"deploy {n}") for n in range(5)])
+    projection.table(Question("deploy it", vector=embed(["deploy it"])[0]))
+    projection.extend([make_trial(9, "deploy 1", worth=0.0)])
+    projection.table(Question("deploy it", vector=embed(["deploy it"])[0]))
+    assert len(vectors.asked) == len(set(vectors.asked)) == 6
+
+
+def test_of_many_tasks_the_newest_count(monkeypatch):
+    monkeypatch.setattr("alma_learning.projection.NEWEST_TASKS", 3)
+    projection = fold([make_trial(n, f"deploy {n}") for n in range(8)])
+    assert projection.is_cut
+    assert sum(table.trials for table in projection.tables()) == 3
