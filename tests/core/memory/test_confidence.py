@@ -48,6 +48,8 @@ def test_retries_of_one_task_are_a_cluster_whatever_is_tried(open_store: OpenSto
         return alma.assess(context="Restore the mailboxes", agent="dev", task_type="restore").interval
 
     retries = interval("retries", *["Restore the backup"] * 8)
-    others = interval("others", *(f"Restore the backup of {name}" for name in ("ann", "bob", "eve", "kim", "lea", "max", "tom", "zoe")))
+    others = interval(
+        "others", *(f"Restore the backup of {name}" for name in ("ann", "bob", "eve", "kim", "lea", "max", "tom", "zoe"))
+    )
 
     assert others.upper < 0.4 < retries.upper

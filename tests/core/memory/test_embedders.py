@@ -110,9 +110,7 @@ def test_the_error_of_a_model_is_kept_as_the_cause_and_names_the_model(scripted:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_store_tells_what_it_holds_while_its_model_fails(
-    open_store: OpenStore, embedder: ScriptedEmbedder, fault: str
-) -> None:
+def test_a_store_tells_what_it_holds_while_its_model_fails(open_store: OpenStore, embedder: ScriptedEmbedder, fault: str) -> None:
     alma = open_store(embedding_provider=embedder)
     alma.learn_many({"agent": "a", "task": f"Deploy {n}", "outcome": True, "strategy_used": "blue-green"} for n in range(3))
     well, embedder.answer = embedder.answer, FAULTS[fault]

@@ -89,7 +89,12 @@ def test_a_usual_question_makes_few_calls(alma: ALMA) -> None:
 def test_a_question_makes_few_calls_whatever_was_learned(alma: ALMA) -> None:
     def asked_after(outcomes: int) -> int:
         alma.learn_many(
-            {"agent": "dev", "task": f"Deploy the service {number}", "outcome": number % 3 > 0, "strategy_used": f"way {number % 4}"}
+            {
+                "agent": "dev",
+                "task": f"Deploy the service {number}",
+                "outcome": number % 3 > 0,
+                "strategy_used": f"way {number % 4}",
+            }
             for number in range(outcomes)
         )
         alma.retrieve("How to deploy the service?", "dev")

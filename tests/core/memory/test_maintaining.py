@@ -216,7 +216,11 @@ def test_a_learned_rule_that_was_archived_stays_away_until_that_is_undone(open_s
     (name,) = limit
     assert told(alma.maintain(dry_run=True)) == {("heuristic", name): 1}
     report = alma.maintain()
-    assert (told(report), report.rules[0].by_owner, report.rules[0].memory_ids) == ({("heuristic", name): 1}, {"a": 1}, (rule.id,))
+    assert (told(report), report.rules[0].by_owner, report.rules[0].memory_ids) == (
+        {("heuristic", name): 1},
+        {"a": 1},
+        (rule.id,),
+    )
     assert alma.maintain().total == 0
     alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
     assert alma.list_memories("heuristic") == []

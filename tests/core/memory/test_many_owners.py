@@ -52,7 +52,10 @@ def left(alma: ALMA) -> dict[str, Any]:
     ]
     told = [(one.agent, one.task_description, one.outcome) for one in alma.list_memories("outcome", limit=500)]
     seen = [
-        row.model_copy(update=OWN) for agent in AGENTS for user in USERS[1:] for row in alma.strategies(agent=agent, user_id=user, limit=500)
+        row.model_copy(update=OWN)
+        for agent in AGENTS
+        for user in USERS[1:]
+        for row in alma.strategies(agent=agent, user_id=user, limit=500)
     ]
     return {"rules": sorted(rules, key=str), "outcomes": sorted(told), "ways": seen}
 

@@ -11,8 +11,8 @@ from alma.memory.room import Room
 from alma.memory.rules import archive_rule
 from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
-from alma.types.rules import RULE
 from alma.types.maintenance import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
+from alma.types.rules import RULE
 
 DEFAULT_PERIOD = timedelta(days=1)
 """Time after a run until the next is due, where the settings have none."""
