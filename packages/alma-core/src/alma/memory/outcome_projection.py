@@ -60,6 +60,8 @@ class View:
     upto: int
     records: Sequence[RuleRecord] = ()
     """Records of rules in the project."""
+    texts: "_Texts | None" = None
+    """Where the vectors of texts come from."""
 
     def side(self, *, is_of_steps: bool) -> Projection:
         """Returns the projection of steps, or that of whole attempts."""
@@ -109,6 +111,8 @@ class OutcomeProjections:
             if view is None:
                 view = self._read(scope, reader, upto)
             yield view
+            if view.texts is not None and view.texts.was_refused:
+                return  # the next reader may find that the embedder answers again
             self._views[key] = view
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
@@ -161,7 +165,8 @@ class OutcomeProjections:
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        view = View(self._empty(reader), self._empty(reader), upto, self._rule_records())
+        texts = _Texts(self._project, self._stored_texts)
+        view = View(self._empty(reader, texts), self._empty(reader, texts), upto, self._rule_records(), texts)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -184,30 +189,50 @@ class OutcomeProjections:
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str) -> Projection:
-        return Projection(self._vectors, embedding=self._embedding(), needed=self._needed, reader=reader)
-
-    def _embedding(self) -> Embedding:
-        """What cosines of the embedder tell. While it cannot be asked, only equal words count."""
-        try:
-            return Embedding.WORDS if self._stored_texts.scale(self._project) is None else Embedding.MEANING
-        except (EmbeddingError, ConfigurationError) as error:
-            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
-            return Embedding.WORDS
+    def _empty(self, reader: str, texts: "_Texts") -> Projection:
+        return Projection(texts.vectors, embedding=texts.embedding(), needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
         return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
 
-    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts, one a row: stored ones, the others from the model."""
+
+class _Texts:
+    """Vectors of the texts of a view. While the embedder cannot be asked, only equal words count, and `was_refused` is True."""
+
+    def __init__(self, project: Project, texts: TextVectors) -> None:
+        self._project, self._texts = project, texts
+        self.was_refused = False
+
+    def embedding(self) -> Embedding:
+        """Returns what cosines of the embedder tell."""
+        try:
+            return Embedding.WORDS if self._texts.scale(self._project) is None else Embedding.MEANING
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return Embedding.WORDS
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns the vectors of texts, one a row: stored ones, the others from the model; zeros while it cannot be asked."""
         compared = [matched_text(text) for text in texts]
         found = dict(self._project.vectors(compared))
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
-            found |= self._stored_texts.of(missing, self._project)
+            found |= self._asked(missing)
         packed = b"".join(found[text] for text in compared)
         return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
+
+    def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
+        try:
+            return self._texts.of(texts, self._project)
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return dict.fromkeys(texts, bytes(2 * self._texts.fingerprint.dimension))
+
+    def _note(self, error: Exception) -> None:
+        if not self.was_refused:
+            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
+        self.was_refused = True
 
 
 def _sorted_trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]") -> tuple[list[Trial], list[Trial]]:

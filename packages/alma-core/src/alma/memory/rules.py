@@ -37,6 +37,11 @@ class Rule:
         return self.record.id
 
     @property
+    def confidence(self) -> float:
+        """The expected rate at which the rule holds: of success, or of failure."""
+        return self.row.mean if self.row.side is Side.WORKS else 1 - self.row.mean
+
+    @property
     def is_archived(self) -> bool:
         """True when a caller archived it."""
         return self.record.archived_at is not None
@@ -126,7 +131,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
             strategy=row.way,
             occurrence_count=row.trials,
             success_count=row.successes,
-            confidence=row.mean,
+            confidence=rule.confidence,
             last_validated=from_micros(row.last_at),
         )
     return AntiPattern(
@@ -136,7 +141,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         better_alternative=None if row.alternative is None else row.alternative.way,
         occurrence_count=row.failures,
         success_count=row.successes,
-        confidence=1 - row.mean,
+        confidence=rule.confidence,
         last_seen=from_micros(row.last_at),
     )
 
@@ -202,6 +207,12 @@ def find_rules(
 def put_record(write: Write, record: RuleRecord) -> None:
     """Stores the record of a rule, new or in place of its former version."""
     write.put_record(RULE, record.id, record.body(), version=record.version)
+
+
+def archive_rule(write: Write, rule: Rule, at: int, *, without_words: bool = False) -> None:
+    """Stores that a rule is archived. `without_words` the record keeps none of its wording."""
+    record = replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at)
+    put_record(write, replace(record, way=None) if without_words else record)
 
 
 def count_use(write: Write, rules: Mapping[str, Rule], counts: Mapping[str, Mapping[str, float]]) -> None:

@@ -10,7 +10,7 @@ from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
-from alma_learning import Table
+from alma_learning import ALIKE, Table
 
 EVEN = 0.5
 PRIOR_TRIALS = 2.0
@@ -84,7 +84,8 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
     """The rate of success on such tasks whatever is tried."""
     if not table.trials:
         return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
-    around = Tally(table.successes, table.trials).interval()
+    share = _independent_share(table)
+    around = Tally(share * table.successes, share * table.trials).interval()
     score = (table.successes + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
     if around.lower > EVEN:
@@ -95,6 +96,12 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
     said = f"worked {successes} of {table.trials} times on {table.tasks} tasks"
     interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
     return _Known(score, interval, table.trials, successes, judgement, said, rows)
+
+
+def _independent_share(table: Table) -> float:
+    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size)."""
+    retries = max(table.trials / max(table.tasks, 1), 1.0)
+    return 1 / (1 + ALIKE * (retries - 1))
 
 
 def _of_strategy(record: StrategyRecord | None) -> _Known:

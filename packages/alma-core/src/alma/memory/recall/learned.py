@@ -62,9 +62,9 @@ def learned_part(
     else:
         opened = room.projections.among(scope, lambda one: _is_within(one, times), reader=reader)
     with opened as view:
-        tables = view.attempts.table(question), view.steps.table(question)
-        rows = _chosen_rows(view, tables, reader, top_k)
-        near = frozenset(one for one in outcomes if any(table.holds(one) for table in tables))
+        attempts, steps = view.attempts.table(question), view.steps.table(question)
+        rows = _chosen_rows(view, (attempts, steps), reader, top_k) if attempts.rows or steps.rows else []
+        near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
     items = [_item(room, record, rule, profile, now, reader) for record, rule in rows if rule is not None]
     return LearnedPart(tuple(record for record, _ in rows), tuple(items), near)
 
