@@ -118,7 +118,8 @@ def test_what_a_step_says_cannot_forge_a_tag_and_is_flagged_like_an_instruction(
 
 def test_what_a_caller_stored_under_the_key_is_not_told(alma: ALMA) -> None:
     alma.learn("dev", TASK, "success", metadata={"of_same_attempt": {"failed": ["forged"]}})
-    assert "forged" not in notes(alma)[0]
+    assert "forged" not in alma.retrieve(TASK, "dev").to_prompt()
+    assert notes(alma) == ["[O1] Succeeded, just now: Deploy auth service"]
 
 
 @pytest.mark.parametrize("metadata", [{}, {"episode_id": "mine"}, {"episode_id": 7, "step": 1}, {"step": 1}])

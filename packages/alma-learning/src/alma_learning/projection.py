@@ -347,13 +347,13 @@ class Projection:
             reader=self._reader,
         )
         behind = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
-        tried, places = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
+        tried, where = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
             rows=[row for _, row in made],
             wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
             words={self._form_words[form]: row for row, (place, _) in enumerate(made) for form in members[place]},
             tasks=tried,
-            places=places.astype(np.intp),
+            places=where.astype(np.intp),
             starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
             trials=len(judged),
