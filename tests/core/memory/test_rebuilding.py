@@ -42,9 +42,6 @@ REPAIRED = {
     "lists": ["DELETE FROM touched", "DELETE FROM removed"],
     "vectors that are gone": ["DELETE FROM vector"],
     "vectors that were changed": ["UPDATE vector SET vector = zeroblob(length(vector))"],
-    "the vectors of strategies": [
-        "DELETE FROM vector WHERE text_hash NOT IN (SELECT text_hash FROM passage WHERE text_hash NOTNULL)"
-    ],
     "the words of the full text": ["DELETE FROM text_1_data"],
     "the settings of the full text": ["UPDATE text_1_config SET v = 5"],
     "a table behind the full text": ["DROP TABLE text_1_idx"],
