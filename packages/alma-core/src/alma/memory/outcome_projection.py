@@ -147,6 +147,8 @@ class OutcomeProjections:
         """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
         if view.upto == self._followed:
             return view
+        if not len(view.attempts) and not len(view.steps):
+            return None  # made without asking the embedder anything
         missed = [effect for effect in self._effects if effect.seq > view.upto]
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
             return None
@@ -166,7 +168,8 @@ class OutcomeProjections:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
         texts = _Texts(self._project, self._stored_texts)
-        view = View(self._empty(reader, texts), self._empty(reader, texts), upto, self._rule_records(), texts)
+        embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
+        view = View(self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -189,8 +192,8 @@ class OutcomeProjections:
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str, texts: "_Texts") -> Projection:
-        return Projection(texts.vectors, embedding=texts.embedding(), needed=self._needed, reader=reader)
+    def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
+        return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)

@@ -90,8 +90,8 @@ class RunsView(Value):
 
 
 class LearningView(Value):
-    """Summary of learning: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back"
-    per day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
+    """Summary of learning: the classes with the most trials, of `all_classes`; how many of the rules that hold were "formed" on each
+    day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
     those that are not among these."""
 
     classes: tuple[ClassView, ...] = ()
