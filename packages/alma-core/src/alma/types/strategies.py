@@ -9,7 +9,7 @@ from pydantic import Field
 
 from alma.types.identity import UtcDatetime
 from alma.types.memories import AntiPattern
-from alma.types.sentences import brief, record_of, times
+from alma.types.sentences import AS_A_STEP, brief, record_of, times
 from alma.types.tags import defused
 from alma.types.value import Value
 
@@ -106,7 +106,7 @@ class StrategyRecord(Value):
 
     def record(self, now: datetime | None) -> str:
         """Returns what became of the way: "worked 3 of 5 times (4 tasks, last 2 days ago); the last 3 failed"."""
-        where = "".join((" as a step" if self.is_of_steps else "", " on another kind of task" if self.elsewhere else ""))
+        where = "".join((AS_A_STEP if self.is_of_steps else "", " on another kind of task" if self.elsewhere else ""))
         if not self.trials:
             return f"tried {times(self.unverified)}{where}, never judged"
         said = record_of(

@@ -69,6 +69,7 @@ def _view(table: Table, records: Records, agent: str) -> ClassView:
         task_type=table.task_type,
         trials=table.trials,
         successes=table.successes,
+        partials=table.partials,
         strategies=len(rows),
         rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
     )

@@ -11,6 +11,7 @@ from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
+from alma.types.sentences import times
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
 
 EVEN = 0.5
@@ -85,17 +86,19 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
     """The rate of success on such tasks whatever is tried."""
     if not table.trials:
         return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
-    around = Tally(table.successes, table.trials).interval()
-    score = (table.successes + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
+    worth = table.successes + table.partials / 2
+    around = Tally(worth, table.trials).interval()
+    score = (worth + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
     if around.lower > EVEN:
         judgement = Judgement.SEEMS_TO_WORK
     elif around.upper < EVEN:
         judgement = Judgement.SEEMS_TO_FAIL
-    successes = int(table.successes)
-    said = f"worked {successes} of {table.trials} times on {table.tasks} tasks"
+    in_part = f", {table.partials} in part" if table.partials else ""
+    tasks = f"{table.tasks} task{'' if table.tasks == 1 else 's'}{in_part}"
+    said = f"worked {table.successes} of {times(table.trials)} ({tasks})"
     interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
-    return _Known(score, interval, table.trials, successes, judgement, said, rows)
+    return _Known(score, interval, table.trials, table.successes, judgement, said, rows)
 
 
 def _of_strategy(record: StrategyRecord | None) -> _Known:
