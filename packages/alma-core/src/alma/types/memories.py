@@ -260,9 +260,9 @@ class AntiPattern(Memory):
         if not self.metadata.get("learned"):
             when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
             return f"seen {sentences.times(self.occurrence_count)}{when}"
-        known = {"why_bad": self.why_bad if self.metadata.get("error") else None, "instead": self.better_alternative}
-        trials = self.occurrence_count + self.success_count + _number(self.metadata, "partials")
-        return _record(self.metadata, self.success_count, trials, self.last_seen, now, **known)
+        counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
+        why = self.why_bad if self.metadata.get("error") else None
+        return _record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=self.better_alternative)
 
     @property
     def successes(self) -> float:
@@ -274,12 +274,28 @@ class AntiPattern(Memory):
 
 
 def _record(
-    metadata: Mapping[str, Any], successes: int, trials: int, last: datetime, now: datetime | None, **more: str | None
+    metadata: Mapping[str, Any],
+    successes: int,
+    trials: int,
+    last: datetime,
+    now: datetime | None,
+    *,
+    why_bad: str | None = None,
+    instead: str | None = None,
 ) -> str:
     """The record of a learned rule, whose further counts its metadata has."""
-    counts = {name: _number(metadata, name) for name in ("partials", "tasks", "last_run")}
-    where = sentences.AS_A_STEP if metadata.get("step") else ""
-    return sentences.record_of(successes=successes, trials=trials, last=last, now=now, where=where, **counts, **more)
+    return sentences.record_of(
+        successes=successes,
+        trials=trials,
+        partials=_number(metadata, "partials"),
+        tasks=_number(metadata, "tasks"),
+        last_run=_number(metadata, "last_run"),
+        last=last,
+        now=now,
+        where=sentences.AS_A_STEP if metadata.get("step") else "",
+        why_bad=why_bad,
+        instead=instead,
+    )
 
 
 def _number(metadata: Mapping[str, Any], name: str) -> int:
