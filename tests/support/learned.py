@@ -1,10 +1,8 @@
-"""Helpers that read what a project has learned: its rules, and the counts behind them."""
+"""Helpers that read what a project has learned: its rules, and the counts of ways."""
 
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic
-from alma.storage.relational.evidence import evidence_from
-from alma.types.evidence import Evidence
 
 HIDDEN = frozenset({"id", "created_at", "updated_at", "project_id"})
 
@@ -21,20 +19,11 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
     return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
 
 
-def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
-    """The evidence on strategies, of one agent or of all; that of outcomes which are alone in their classes, too."""
-    project = alma._room.project
-    rows = [(stored.table, stored.row) for stored in project.rows() if stored.row]
-    counted = [evidence_from(row) for table, row in rows if table == "evidence"]
-    resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
-    behind = project.learned.behind([place.memory for place in project.find(resting).values()])
-    alone = [stored.evidence for stored in behind.values() if not stored.is_stored]
-    return [one for one in (*counted, *alone) if one.names_strategy and agent in (None, one.agent)]
-
-
-def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
-    """Lifetime successes and trials by strategy."""
-    return {one.strategy: (one.lifetime.successes, one.lifetime.trials) for one in evidence(alma, agent)}
+def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[int, int]]:
+    """Successes and trials by way, of one agent or of all."""
+    stats = alma.get_stats()
+    agents = [name for name, kinds in stats.by_agent.items() if "outcome" in kinds] if agent is None else [agent]
+    return {row.strategy: (row.successes, row.trials) for name in agents for row in alma.strategies(agent=name, limit=1_000)}
 
 
 def told(alma: ALMA) -> list[dict[str, Any]]:

@@ -167,10 +167,10 @@ def test_settling_needs_an_outcome_and_either_an_episode_or_a_run(alma: ALMA, gi
 
 
 def test_a_run_is_settled_whole_or_not_at_all(alma: ALMA) -> None:
-    attempt(alma, "dev", "run-7", lambda episode: episode.succeed(source="tool"))
-    attempt(alma, "qa", "run-7", lambda episode: episode.succeed(source="agent"))
-    with refused(alma, ConflictError, "kept apart"):
-        alma.settle(outcome="failure", run_id="run-7", source="person")
+    attempt(alma, "dev", "run-7", lambda episode: episode.succeed(source="agent"))
+    attempt(alma, "qa", "run-7", lambda episode: episode.succeed(source="tool"))
+    with refused(alma, ConflictError, "judged by source 'tool'"):
+        alma.settle(outcome="failure", run_id="run-7", source="agent")
     assert verdicts(alma, "run-7") == {"dev": "success", "qa": "success"}
 
 

@@ -79,6 +79,8 @@ class Projection:
 
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
+        if not self._log:
+            return Table((), 0.0, 0, 0, 0.0, self._base, _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
@@ -113,6 +115,8 @@ class Projection:
 
     def tables(self) -> Iterator[Table]:
         """Yields the table of every kind of task, the newest used first."""
+        if not self._log:
+            return
         self._catch_up()
         newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
         for kind in newest:

@@ -143,6 +143,8 @@ class OutcomeProjections:
         """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
         if view.upto == self._followed:
             return view
+        if not len(view.attempts) and not len(view.steps):
+            return None  # made without asking the embedder anything
         missed = [effect for effect in self._effects if effect.seq > view.upto]
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
             return None
@@ -161,7 +163,8 @@ class OutcomeProjections:
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        view = View(self._empty(reader), self._empty(reader), upto, self._rule_records())
+        embedding = self._embedding() if found else Embedding.WORDS
+        view = View(self._empty(reader, embedding), self._empty(reader, embedding), upto, self._rule_records())
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -184,8 +187,8 @@ class OutcomeProjections:
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str) -> Projection:
-        return Projection(self._vectors, embedding=self._embedding(), needed=self._needed, reader=reader)
+    def _empty(self, reader: str, embedding: Embedding) -> Projection:
+        return Projection(self._vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _embedding(self) -> Embedding:
         """What cosines of the embedder tell. While it cannot be asked, only equal words count."""

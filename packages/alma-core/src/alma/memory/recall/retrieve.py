@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import merge
 from itertools import count
 from time import perf_counter
 
@@ -109,7 +110,8 @@ def _with_rules(stated: list[Recalled], rules: Sequence[LearnedItem], question: 
         places[item.memory.kind] += 1
         if item.memory.kind not in kinds or places[item.memory.kind] <= question.top_k:
             kept.append(item)
-    merged = sorted([*kept, *learned], key=lambda item: -item.score)
+    by_score = sorted(learned, key=lambda item: -item.score)
+    merged = list(merge(kept, by_score, key=lambda item: -item.score))  # those that contradict each other stay in their order
     for kind in kinds:
         at = [place for place, item in enumerate(merged) if item.memory.kind == kind and item.memory.metadata.get("learned")]
         for place, item in zip(at, [one for one in learned if one.memory.kind == kind], strict=True):

@@ -1,14 +1,15 @@
 """Stores memories that another program or another person recorded: each batch in a transaction, and those that are here already left
 alone."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alma.errors import ConflictError
 from alma.memory.learn import record
 from alma.memory.room import Room
+from alma.memory.rules import KIND_OF_SIDE, owners_with_outcomes, rules_of
 from alma.memory.transfer.remarks import Remarks
-from alma.types.kinds import MemoryType
 from alma.types.memories import Memory
 from alma.types.migrated import MigratedKind
 
@@ -16,7 +17,6 @@ AT_ONCE = 500
 """Number of memories in a transaction."""
 
 CHANGED = "it was imported before, with other words"
-_RULES = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,9 @@ def _absent(room: Room, found: Sequence[Candidate], tally: Tally) -> list[Candid
 
 
 def rule_counts(room: Room) -> dict[str, int]:
-    """Returns the number of rules in the project, by kind."""
-    held = dict.fromkeys((kind.value for kind in _RULES), 0)
+    """Returns the number of rules in the project, by kind: stated ones, and those that follow from outcomes."""
+    learned = {rule.id: KIND_OF_SIDE[rule.record.side].value for owner in owners_with_outcomes(room) for rule in rules_of(room, *owner)}
+    held = {**dict.fromkeys((kind.value for kind in KIND_OF_SIDE.values()), 0), **Counter(learned.values())}
     for count in room.project.counts():
         if count.partition.kind in held:
             held[count.partition.kind] += count.count
