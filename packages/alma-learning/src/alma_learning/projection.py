@@ -80,7 +80,7 @@ class Projection:
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
         if not self._log:
-            return Table((), 0.0, 0, 0, 0.0, self._base, _find_nothing)  # no vector is asked for
+            return Table((), 0.0, 0, 0, 0, 0, self._base, _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
