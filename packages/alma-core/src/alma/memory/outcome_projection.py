@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
+from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
@@ -62,6 +63,18 @@ class View:
     """Records of rules in the project."""
     texts: "_Texts | None" = None
     """Where the vectors of texts come from."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Why outcomes are suspicious, by id."""
+
+    def doubt_of(self, outcomes: Iterable[str]) -> str | None:
+        """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
+        return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
+
+    def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
+        """Notes which outcomes are suspicious."""
+        for one in found:
+            if doubt := one.body.get("metadata", {}).get(FLAGGED):
+                self.doubts[one.id] = str(doubt)
 
     def side(self, *, is_of_steps: bool) -> Projection:
         """Returns the projection of steps, or that of whole attempts."""
@@ -155,6 +168,7 @@ class OutcomeProjections:
         changed = frozenset[str]().union(*(effect.memories for effect in missed))
         found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
@@ -169,7 +183,10 @@ class OutcomeProjections:
         kept = {one.id for one in self._without_quarantined(found)}
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
-        view = View(self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts)
+        view = View(
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+        )
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view

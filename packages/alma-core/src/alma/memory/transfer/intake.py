@@ -88,7 +88,9 @@ def _absent(room: Room, found: Sequence[Candidate], tally: Tally) -> list[Candid
 
 def rule_counts(room: Room) -> dict[str, int]:
     """Returns the number of rules in the project, by kind: stated ones, and those that follow from outcomes."""
-    learned = {rule.id: KIND_OF_SIDE[rule.record.side].value for owner in owners_with_outcomes(room) for rule in rules_of(room, *owner)}
+    learned = {
+        rule.id: KIND_OF_SIDE[rule.record.side].value for owner in owners_with_outcomes(room) for rule in rules_of(room, *owner)
+    }
     held = {**dict.fromkeys((kind.value for kind in KIND_OF_SIDE.values()), 0), **Counter(learned.values())}
     for count in room.project.counts():
         if count.partition.kind in held:
