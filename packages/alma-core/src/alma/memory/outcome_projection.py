@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from alma_learning import Embedding, Needed, Projection, Trial
 from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError, EmbeddingError
@@ -21,6 +20,7 @@ from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
 from alma.types.stored import QUARANTINE
+from alma_learning import Embedding, Needed, Projection, Trial
 
 if TYPE_CHECKING:
     from alma.memory.room import Room
@@ -98,7 +98,9 @@ class OutcomeProjections:
         project = self.room.project
         with self._lock, project.moment():
             upto = project.learned_seq()
-            if self._followed is not None and self._followed > upto:  # this thread reads a state of before: the cache is for others
+            if (
+                self._followed is not None and self._followed > upto
+            ):  # this thread reads a state of before: the cache is for others
                 yield self._read(scope, reader, upto)
                 return
             self._follow(upto)
@@ -209,9 +211,7 @@ class OutcomeProjections:
         return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
 
 
-def _sorted_trials(
-    found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]"
-) -> tuple[list[Trial], list[Trial]]:
+def _sorted_trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]") -> tuple[list[Trial], list[Trial]]:
     """The trials of whole attempts and those of steps, in the order in which they were recorded."""
     attempts: list[Trial] = []
     steps: list[Trial] = []

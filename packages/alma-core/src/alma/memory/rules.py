@@ -4,11 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from alma_guard import reason_to_doubt
-from alma_learning import Projection, Row, Side, Table
-
 from alma.memory.outcome_projection import View
-from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Write
@@ -18,6 +14,8 @@ from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.sentences import failed_of
+from alma_guard import reason_to_doubt
+from alma_learning import Row, Side, Table
 
 MOST_ANCHORS = 8
 
@@ -172,7 +170,9 @@ def rules_of(room: Room, agent: str, user: str | None = None, *, with_archived: 
 
 def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:
     """Returns the agents with outcomes, and the users for whom they recorded some, sorted by name."""
-    found = {(one.agent, one.user_id) for one in room.project.partitions().values() if one.kind == "outcome" and one.agent is not None}
+    found = {
+        (one.agent, one.user_id) for one in room.project.partitions().values() if one.kind == "outcome" and one.agent is not None
+    }
     return sorted(found | {(agent, None) for agent, _ in found}, key=lambda pair: (pair[0], pair[1] or ""))
 
 

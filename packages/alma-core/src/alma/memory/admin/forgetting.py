@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from alma.errors import CorruptStoreError, ValidationError
+from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
@@ -26,9 +26,9 @@ from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS, MemoryType
-from alma.types.stored import QUARANTINE
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
+from alma.types.stored import QUARANTINE
 
 _LOG = logging.getLogger("alma")
 
@@ -210,8 +210,7 @@ def _archive(
 def purged_report(
     room: Room, kinds: Mapping[str, str], records: Sequence[str], report: ForgetReport, *, actor: str
 ) -> ForgetReport:
-    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown.
-"""
+    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown."""
     ids = list(kinds)
     erased = _purged(room, ids, records, actor)
     known = () if erased is None else tuple(erased.known)

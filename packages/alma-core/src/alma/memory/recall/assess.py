@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from alma_learning import Table
-
 from alma.evidence import Tally
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
@@ -12,6 +10,7 @@ from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
+from alma_learning import Table
 
 EVEN = 0.5
 PRIOR_TRIALS = 2.0

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from alma_learning import Question, Side, is_warned_of, words_of_code
 
 from alma.embedding.scale import OWN
 from alma.memory import arguments as args
@@ -20,6 +19,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
+from alma_learning import Question, Side, is_warned_of, words_of_code
 
 ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
 
@@ -90,9 +90,7 @@ def _stated(room: Room, reader: str, user: str | None, action: str) -> list[Acti
     least = (scale or OWN).back(LEAST)
     beginning = matched_text(action)
     near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=least)
-    naming = holding(
-        room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING
-    )
+    naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
     partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
     cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= least or row in naming}

@@ -3,22 +3,20 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from alma_learning import Question, Side, Table
-
 from alma import scoring
 from alma.memory.outcome_projection import View
-from alma.memory.recall.times import Times
-from alma.memory.recall.ways import records_in
-from alma.memory.room import Room
 from alma.memory.readable import ReadableScope
+from alma.memory.recall.times import Times
+from alma.memory.recall.ways import RowOrder, records_in
+from alma.memory.room import Room
 from alma.memory.rules import Records, Rule, as_memory
 from alma.scoring import Profile
-from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import NO_USE
 from alma.types.strategies import StrategyRecord
+from alma_learning import Question, Side, Table
 
 MOST_WAYS, MOST_FAILING = 8, 3
 """Rows that a prompt shows, and of these the rows of ways that fail."""
@@ -75,9 +73,7 @@ def _is_within(one: RecordedOutcome, times: Times) -> bool:
     return times.includes(seen_at=one.seen_at, created_at=one.created_at)
 
 
-def _chosen_rows(
-    view: View, tables: tuple[Table, Table], reader: str, top_k: int
-) -> list[tuple[StrategyRecord, Rule | None]]:
+def _chosen_rows(view: View, tables: tuple[Table, Table], reader: str, top_k: int) -> list[tuple[StrategyRecord, Rule | None]]:
     """The rows of a prompt. Of single steps, rules alone: what else was done in an attempt is told by the attempt."""
     records = Records(view)
     tried = [(record, rule) for record, row, rule in records_in(tables[0], records, reader=reader) if row.trials]
@@ -86,7 +82,7 @@ def _chosen_rows(
         for record, row, rule in records_in(tables[1], records, reader=reader, is_of_steps=True)
         if rule is not None and row.trials
     ]
-    every = [*tried, *steps]
+    every = sorted([*tried, *steps], key=lambda pair: RowOrder().key(pair[0]))
     failing = [pair for pair in every if _fails(pair)]
     failing.sort(key=lambda pair: -pair[0].failures)
     failing = failing[: min(MOST_FAILING, top_k)]

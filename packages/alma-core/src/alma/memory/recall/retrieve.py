@@ -49,7 +49,9 @@ def retrieve(room: Room, request: RetrieveRequest, *, explain: bool = False) -> 
         contradictions=tuple(answer.disputed.pairs) if answer else (),
         timeline=_timeline(answer) if answer else None,
         relevance=_relevance(room, answer) if answer else None,
-        hint=None if recalled or ways else unknown_agent_hint(room, question.partitions, question.reader, question.task, question.user),
+        hint=None
+        if recalled or ways
+        else unknown_agent_hint(room, question.partitions, question.reader, question.task, question.user),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
     )
 
@@ -119,7 +121,9 @@ def _tagged(rows: Sequence[StrategyRecord], recalled: Sequence[Recalled]) -> tup
     """The rows with the tags that a prompt cites them by: those of the rules that they are, the others numbered in their order."""
     tags = {item.memory.id: item.tag for item in recalled}
     numbers = count(1)
-    return tuple(row.model_copy(update={"tag": tags.get(row.id) if row.rule != TRIED else f"{WAY}{next(numbers)}"}) for row in rows)
+    return tuple(
+        row.model_copy(update={"tag": tags.get(row.id) if row.rule != TRIED else f"{WAY}{next(numbers)}"}) for row in rows
+    )
 
 
 def _timeline(answer: Answer) -> Timeline | None:
