@@ -112,7 +112,7 @@ def test_a_file_says_what_it_is(full: ALMA, tmp_path: Path, clock: ManualClock) 
     full.export(file := tmp_path / "full.jsonl")
     first, *rest, last = lines_of(file)
 
-    assert (first["format"], first["version"], first["project"], first["agent"]) == ("alma-export", 2, "shop", None)
+    assert (first["format"], first["version"], first["project"], first["agent"]) == ("alma-export", 3, "shop", None)
     assert first["counts"] == {"memories": 9, "archived": 1, "records": 4, "evidence": 0}
     assert first["embedder"]["model"] == "hash"
     assert datetime.fromisoformat(first["exported_at"]) == clock.now
@@ -295,7 +295,7 @@ def test_a_file_with_one_byte_changed_is_refused_and_nothing_is_stored(empty: AL
         (b"SQLite format 3\x00" + bytes(100), "cut short"),
         (b"\xff\xfe\n", "no export of ALMA"),
         (b"[" * 100_000 + b"\n", "no export of ALMA"),
-        (b'{"format": "alma-export", "version": 3}\n', "version 3 .*reads version 2; upgrade"),
+        (b'{"format": "alma-export", "version": 4}\n', "version 4 .*reads version 3; upgrade"),
         (b'{"format": "alma-export", "version": "1; DROP"}\n', "version '1; DROP'"),
         (b'{"format": "alma-export", "version": 1}\n', "version 1 .*open the store that it came from .*export it again"),
         (b'{"format": "alma-export", "version": 2}\n', "line 1: "),
