@@ -14,7 +14,7 @@ import pytest
 from alma import ALMA, ConflictError, EmbedderMismatchError, EmbeddingError
 from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError
-from alma.learning.scale import SENTENCES
+from alma.embedding.scale import SENTENCES
 from alma.memory import opening
 from alma.memory.admin import reindexing
 from alma.protocols import Unembedded
