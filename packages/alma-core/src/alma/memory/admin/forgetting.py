@@ -202,8 +202,8 @@ def _archive(
                 write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
         for rule in (rules or {}).values():
-            words = {"way": None} if without_words else {}
-            put_record(write, replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at, **words))
+            way = None if without_words else rule.record.way
+            put_record(write, replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at, way=way))
         return write.seq
 
 

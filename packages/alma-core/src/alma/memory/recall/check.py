@@ -64,9 +64,11 @@ def _learned(room: Room, view: View, action: str, question: Question, reader: st
     """The way that the action belongs to, as attempts and as single steps tried it, where it mostly failed."""
     for is_of_steps in (False, True):
         found = found_record(view, action, question, reader=reader, is_of_steps=is_of_steps)
-        if found is None or found[1].side is not Side.FAILS or found[2] is None:
+        if found is None:
             continue
         record, row, rule = found
+        if rule is None or row.side is not Side.FAILS:
+            continue
         pattern = as_memory(room, rule, reader=reader)
         assert isinstance(pattern, AntiPattern)
         same_words = normalised(action) in map(normalised, row.wordings)

@@ -42,10 +42,8 @@ def strategies(
     question = question_of(room, text, kind)
     scope = readable(room, agent=reader, user_id=user)
     with room.projections.of(scope, reader=reader, user=user) as view:
-        if given:
-            rows = [_named(view, way, question, reader) for way in given]
-        else:
-            rows = _rows(view, question, reader, include_steps=bool(include_steps))
+        named = [_named(view, way, question, reader) for way in given]
+        rows = named or _rows(view, question, reader, include_steps=bool(include_steps))
     ordered = RowOrder(explore=bool(explore), seed=drawn, most=most).ordered(rows)
     hint = None if any(row.trials or row.unverified for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)

@@ -34,7 +34,7 @@ def verdict_of(row: Row) -> Judgement:
     """Returns what a row amounts to, in a word or two."""
     if not row.trials:
         return Judgement.UNDECIDED
-    return _VERDICTS.get((row.side, row.status in (Status.LIKELY, Status.PROVEN)), Judgement.UNDECIDED)
+    return _VERDICTS.get((row.side, row.status is Status.PROVEN), Judgement.UNDECIDED)
 
 
 def record_of(
