@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,15 @@ from alma.errors import ConfigurationError, EmbeddingError
 from alma.forking import renewed_in_children
 from alma.journal import PURGE
 from alma.memory.readable import ReadableScope
+from alma.memory.texts import TextVectors
+from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
+from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE
 from alma_learning import Embedding, Needed, Projection, Trial
-
-if TYPE_CHECKING:
-    from alma.memory.room import Room
 
 _LOG = logging.getLogger("alma")
 
@@ -72,8 +71,8 @@ class View:
 class OutcomeProjections:
     """Cached projections of one project. Thread-safe."""
 
-    def __init__(self, room: "Room") -> None:
-        self.room = room
+    def __init__(self, project: Project, texts: TextVectors, agents: Mapping[str, MemoryScope], users: UserWall) -> None:
+        self._project, self._stored_texts, self._agents, self._users = project, texts, agents, users
         self._views: OrderedDict[ReaderKey, View] = OrderedDict()
         self._effects: list[_Effect] = []
         self._followed: int | None = None
@@ -97,7 +96,7 @@ class OutcomeProjections:
     @contextmanager
     def of(self, scope: ReadableScope, *, reader: str, user: str | None, is_shared: bool = True) -> Iterator[View]:
         """Yields what a reader may read, as of now. One thread at a time holds it."""
-        project = self.room.project
+        project = self._project
         with self._lock, project.moment():
             upto = project.learned_seq()
             if (
@@ -106,7 +105,7 @@ class OutcomeProjections:
                 yield self._read(scope, reader, upto)
                 return
             self._follow(upto)
-            key = (reader, user, is_shared, self.room.store.users.value)
+            key = (reader, user, is_shared, self._users.value)
             view = self._views.pop(key, None)  # a failed update must not be used again
             view = self._caught_up(view, scope) if view else None
             if view is None:
@@ -121,8 +120,8 @@ class OutcomeProjections:
     @contextmanager
     def among(self, scope: ReadableScope, is_wanted: Wanted, *, reader: str) -> Iterator[View]:
         """Yields what a reader may read of those outcomes that are wanted, say of a past time. Nothing of it is kept."""
-        with self.room.project.moment():
-            yield self._read(scope, reader, self.room.project.learned_seq(), is_wanted)
+        with self._project.moment():
+            yield self._read(scope, reader, self._project.learned_seq(), is_wanted)
 
     def _follow(self, upto: int) -> None:
         """Reads what the journal records since the last question changed."""
@@ -135,7 +134,7 @@ class OutcomeProjections:
             self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
             return
         memories, is_total = set[str](), False
-        for entry in self.room.project.entries(after=since):
+        for entry in self._project.entries(after=since):
             for change in entry.changes:
                 if change.table == "memory":
                     memories.add(change.key)
@@ -152,7 +151,7 @@ class OutcomeProjections:
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
             return None
         changed = frozenset[str]().union(*(effect.memories for effect in missed))
-        found = [one for one in self.room.project.outcomes_named(changed) if self._is_counted(one, scope)]
+        found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
@@ -162,11 +161,11 @@ class OutcomeProjections:
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
-        found = list(self.room.project.outcomes(partitions)) if partitions else []
+        found = list(self._project.outcomes(partitions)) if partitions else []
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        texts = _Texts(self.room)
+        texts = _Texts(self._stored_texts, self._project)
         view = View(self._empty(reader, texts), self._empty(reader, texts), upto, self._rule_records(), texts)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
@@ -180,13 +179,13 @@ class OutcomeProjections:
 
     def _without_quarantined(self, found: Sequence[RecordedOutcome]) -> Iterator[RecordedOutcome]:
         archived = [one.id for one in found if one.is_archived]
-        doubtful = {key for key, (version, _) in self.room.project.record(QUARANTINE, archived).items() if version}
+        doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
         return (one for one in found if one.id not in doubtful)
 
     def _rule_records(self) -> Sequence[RuleRecord]:
-        head = self.room.project.learned_seq()
+        head = self._project.learned_seq()
         if self._records is None or self._records[0] != head:
-            found = [RuleRecord.read(key, version, body) for key, version, body in self.room.project.records(RULE)]
+            found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
             self._records = head, found
         return self._records[1]
 
@@ -194,21 +193,21 @@ class OutcomeProjections:
         return Projection(texts.vectors, embedding=texts.embedding(), needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
-        scope = self.room.store.agents.get(agent)
+        scope = self._agents.get(agent)
         return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
 
 
 class _Texts:
     """Vectors of the texts of a view. While the embedder cannot be asked, only equal words count, and `was_refused` is True."""
 
-    def __init__(self, room: "Room") -> None:
-        self._room = room
+    def __init__(self, stored: TextVectors, project: Project) -> None:
+        self._stored, self._project = stored, project
         self.was_refused = False
 
     def embedding(self) -> Embedding:
         """Returns what cosines of the embedder tell."""
         try:
-            return Embedding.WORDS if self._room.store.texts.scale(self._room.project) is None else Embedding.MEANING
+            return Embedding.WORDS if self._stored.scale(self._project) is None else Embedding.MEANING
         except (EmbeddingError, ConfigurationError) as error:
             self._note(error)
             return Embedding.WORDS
@@ -216,7 +215,7 @@ class _Texts:
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns the vectors of texts, one a row: stored ones, the others from the model; zeros while it cannot be asked."""
         compared = [matched_text(text) for text in texts]
-        found = dict(self._room.project.vectors(compared))
+        found = dict(self._project.vectors(compared))
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
             found |= self._asked(missing)
@@ -225,10 +224,10 @@ class _Texts:
 
     def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
         try:
-            return self._room.store.texts.of(texts, self._room.project)
+            return self._stored.of(texts, self._project)
         except (EmbeddingError, ConfigurationError) as error:
             self._note(error)
-            return dict.fromkeys(texts, bytes(2 * self._room.store.texts.fingerprint.dimension))
+            return dict.fromkeys(texts, bytes(2 * self._stored.fingerprint.dimension))
 
     def _note(self, error: Exception) -> None:
         if not self.was_refused:

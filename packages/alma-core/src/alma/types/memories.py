@@ -242,9 +242,10 @@ class AntiPattern(Memory):
 
     def described(self, now: datetime | None) -> str:
         if self.metadata.get("learned"):
-            known = {"why_bad": self.why_bad if self.metadata.get("error") else None, "instead": self.better_alternative}
-            trials = self.occurrence_count + self.success_count + _number(self.metadata, "partials")
-            return f"{brief(self.pattern)}: {_record(self.metadata, self.success_count, trials, self.last_seen, now, **known)}"
+            counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
+            why = self.why_bad if self.metadata.get("error") else None
+            instead = self.better_alternative
+            return f"{brief(self.pattern)}: {_record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=instead)}"
         instead = f"Instead do: {sentences.ended(brief(self.better_alternative))} " if self.better_alternative else ""
         pattern = brief(self.pattern)
         if not sentences.ends_with(self.pattern, self.why_bad):
@@ -262,11 +263,27 @@ class AntiPattern(Memory):
 
 
 def _record(
-    metadata: Mapping[str, Any], successes: int, trials: int, last: datetime, now: datetime | None, **more: str | None
+    metadata: Mapping[str, Any],
+    successes: int,
+    trials: int,
+    last: datetime,
+    now: datetime | None,
+    *,
+    why_bad: str | None = None,
+    instead: str | None = None,
 ) -> str:
     """The record of a learned rule, whose further counts its metadata has."""
-    counts = {name: _number(metadata, name) for name in ("partials", "tasks", "last_run")}
-    return sentences.record_of(successes=successes, trials=trials, last=last, now=now, **counts, **more)
+    return sentences.record_of(
+        successes=successes,
+        trials=trials,
+        partials=_number(metadata, "partials"),
+        tasks=_number(metadata, "tasks"),
+        last_run=_number(metadata, "last_run"),
+        last=last,
+        now=now,
+        why_bad=why_bad,
+        instead=instead,
+    )
 
 
 def _number(metadata: Mapping[str, Any], name: str) -> int:

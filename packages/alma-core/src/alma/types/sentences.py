@@ -86,7 +86,8 @@ def record_of(
     parts += [f"{partials} in part"] if partials else []
     parts += [] if now is None else [f"last {age(last, now)}"]
     is_mostly_bad = failures > successes + partials
-    said = f"failed {failures} of {times(trials)}" if is_mostly_bad else f"worked {successes} of {times(trials)}"
+    of = "1" if trials == 1 else times(trials)
+    said = f"failed {failures} of {of}" if is_mostly_bad else f"worked {successes} of {of}"
     said += where + (f" ({', '.join(parts)})" if parts else "")
     if 1 < last_run < trials:
         said += f"; the last {last_run} failed"

@@ -4,8 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from alma_learning import Table
-
 from alma.evidence import Tally
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
@@ -17,6 +15,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 from alma.types.overview import ClassView, DayCount, LearningView, RunsView
 from alma.types.strategies import Range
+from alma_learning import Table
 
 MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6

@@ -18,8 +18,8 @@ from alma.memory.recall.answering import (
     scored,
 )
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
-from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.learned import LearnedItem
+from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import DENSE, TEXT, Evidence, least_cosine
 from alma.memory.room import Room

@@ -7,7 +7,7 @@ from alma import scoring
 from alma.memory.outcome_projection import View
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.times import Times
-from alma.memory.recall.ways import records_in
+from alma.memory.recall.ways import RowOrder, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records, Rule, as_memory
 from alma.scoring import Profile
@@ -82,7 +82,7 @@ def _chosen_rows(view: View, tables: tuple[Table, Table], reader: str, top_k: in
         for record, row, rule in records_in(tables[1], records, reader=reader, is_of_steps=True)
         if rule is not None and row.trials
     ]
-    every = [*tried, *steps]
+    every = sorted([*tried, *steps], key=lambda pair: RowOrder().key(pair[0]))
     failing = [pair for pair in every if _fails(pair)]
     failing.sort(key=lambda pair: -pair[0].failures)
     failing = failing[: min(MOST_FAILING, top_k)]

@@ -1,9 +1,9 @@
 """Ways that were tried, as every surface shows them: one row of a table, one record, one set of counts."""
 
-from collections.abc import Iterator, Mapping
-
-from alma_guard import reason_to_doubt
-from alma_learning import Question, Row, Side, Status, Table
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
 from alma.memory.outcome_projection import View, task_key
 from alma.memory.room import Room
@@ -11,6 +11,8 @@ from alma.memory.rules import Records, Rule
 from alma.text import matched_text, spelt
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
+from alma_guard import reason_to_doubt
+from alma_learning import Question, Row, Side, Status, Table
 
 _VERDICTS: Mapping[tuple[Side, bool], Judgement] = {
     (Side.WORKS, True): Judgement.WORKS,
@@ -32,7 +34,7 @@ def verdict_of(row: Row) -> Judgement:
     """Returns what a row amounts to, in a word or two."""
     if not row.trials:
         return Judgement.UNDECIDED
-    return _VERDICTS.get((row.side, row.status in (Status.LIKELY, Status.PROVEN)), Judgement.UNDECIDED)
+    return _VERDICTS.get((row.side, row.status is Status.PROVEN), Judgement.UNDECIDED)
 
 
 def record_of(
@@ -96,11 +98,37 @@ def found_record(
     rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
     rule = None if rule is None or rule.is_archived else rule
     asked = question.text is not None
-    record = record_of(
-        found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked
-    )
+    record = record_of(found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked)
     return record, found.row, rule
 
 
 def _label(text: str | None) -> str | None:
     return None if text is None else spelt(text)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """Best first, at most `most`: by the expected rate, then by trials; or by its upper bound to explore. Ties by the hash of the strategy,
+    with the seed if there is one, so that the order of two rows does not depend on which others are compared."""
+
+    explore: bool = False
+    seed: int | None = None
+    most: int = sys.maxsize
+
+    def key(self, row: StrategyRecord) -> tuple[float, int, bytes]:
+        """Returns the key that rows are sorted by."""
+        start = "" if self.seed is None else f"{self.seed} "
+        return (*self._value(row), sha256((start + row.strategy).encode()).digest())
+
+    def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
+        """Returns the first ones of rows, the best one with the probability with which it was chosen among its equals."""
+        found = sorted(rows, key=self.key)[: self.most]
+        if not found:
+            return []
+        equals = sum(self._value(row) == self._value(found[0]) for row in rows)
+        chance = 1.0 if self.seed is None else 1 / equals
+        return [found[0].model_copy(update={"propensity": chance}), *found[1:]]
+
+    def _value(self, row: StrategyRecord) -> tuple[float, int]:
+        rate = row.interval.upper if self.explore else row.expected
+        return -round(rate, 9), 0 if self.explore else -row.trials  # sums of floats in another order are equal
