@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
+from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
@@ -62,6 +63,18 @@ class View:
     """Records of rules in the project."""
     texts: "_Texts | None" = None
     """Where the vectors of texts come from."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Why outcomes are suspicious, by id."""
+
+    def doubt_of(self, outcomes: Iterable[str]) -> str | None:
+        """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
+        return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
+
+    def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
+        """Notes which outcomes are suspicious."""
+        for one in found:
+            if doubt := one.body.get("metadata", {}).get(FLAGGED):
+                self.doubts[one.id] = str(doubt)
 
     def side(self, *, is_of_steps: bool) -> Projection:
         """Returns the projection of steps, or that of whole attempts."""
@@ -147,12 +160,15 @@ class OutcomeProjections:
         """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
         if view.upto == self._followed:
             return view
+        if not len(view.attempts) and not len(view.steps):
+            return None  # made without asking the embedder anything
         missed = [effect for effect in self._effects if effect.seq > view.upto]
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
             return None
         changed = frozenset[str]().union(*(effect.memories for effect in missed))
         found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
@@ -165,8 +181,12 @@ class OutcomeProjections:
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        texts = _Texts(self._stored_texts, self._project)
-        view = View(self._empty(reader, texts), self._empty(reader, texts), upto, self._rule_records(), texts)
+        texts = _Texts(self._project, self._stored_texts)
+        embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
+        view = View(
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+        )
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -189,8 +209,8 @@ class OutcomeProjections:
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str, texts: "_Texts") -> Projection:
-        return Projection(texts.vectors, embedding=texts.embedding(), needed=self._needed, reader=reader)
+    def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
+        return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
@@ -200,14 +220,14 @@ class OutcomeProjections:
 class _Texts:
     """Vectors of the texts of a view. While the embedder cannot be asked, only equal words count, and `was_refused` is True."""
 
-    def __init__(self, stored: TextVectors, project: Project) -> None:
-        self._stored, self._project = stored, project
+    def __init__(self, project: Project, texts: TextVectors) -> None:
+        self._project, self._texts = project, texts
         self.was_refused = False
 
     def embedding(self) -> Embedding:
         """Returns what cosines of the embedder tell."""
         try:
-            return Embedding.WORDS if self._stored.scale(self._project) is None else Embedding.MEANING
+            return Embedding.WORDS if self._texts.scale(self._project) is None else Embedding.MEANING
         except (EmbeddingError, ConfigurationError) as error:
             self._note(error)
             return Embedding.WORDS
@@ -224,10 +244,10 @@ class _Texts:
 
     def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
         try:
-            return self._stored.of(texts, self._project)
+            return self._texts.of(texts, self._project)
         except (EmbeddingError, ConfigurationError) as error:
             self._note(error)
-            return dict.fromkeys(texts, bytes(2 * self._stored.fingerprint.dimension))
+            return dict.fromkeys(texts, bytes(2 * self._texts.fingerprint.dimension))
 
     def _note(self, error: Exception) -> None:
         if not self.was_refused:

@@ -8,13 +8,13 @@ from alma.memory.outcome_projection import View
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Write
+from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.sentences import failed_of
-from alma_guard import reason_to_doubt
 from alma_learning import Row, Side, Table
 
 MOST_ANCHORS = 8
@@ -30,6 +30,8 @@ class Rule:
     record: RuleRecord
     row: Row
     is_of_steps: bool = False
+    doubt: str | None = None
+    """Why an outcome behind it is suspicious."""
 
     @property
     def id(self) -> str:
@@ -70,8 +72,13 @@ class Records:
         found = [record for record in self._candidates(row, owner, side) if self._holds(record, row)]
         if found:
             best = max(found, key=lambda record: (record.archived_at is not None, sum(record.use.values()), record.id))
-            return Rule(best, row, is_of_steps)
-        return Rule(RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way), row, is_of_steps)
+        else:
+            best = RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way)
+        return Rule(best, row, is_of_steps, self.doubt_of(row))
+
+    def doubt_of(self, row: Row) -> str | None:
+        """Returns why an outcome behind a row is suspicious; `None` if none is."""
+        return self._view.doubt_of(row.outcomes)
 
     def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
         outcomes = self._by_anchor.keys() & set(row.outcomes) if self._by_anchor else ()
@@ -113,8 +120,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
     metadata |= {"task": row.task_text} if row.task_text else {}
     metadata |= {"step": True} if rule.is_of_steps else {}
     metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
-    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
-    metadata |= {"flagged": doubt} if doubt else {}
+    metadata |= {FLAGGED: rule.doubt} if rule.doubt else {}
     base: dict[str, Any] = {
         "id": rule.id,
         "agent": agent,
