@@ -11,6 +11,7 @@ from alma.memory.recall.ways import RowOrder, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records, Rule, as_memory
 from alma.scoring import Profile
+from alma.text import normalised
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.recorded import RecordedOutcome
@@ -74,13 +75,15 @@ def _is_within(one: RecordedOutcome, times: Times) -> bool:
 
 
 def _chosen_rows(view: View, tables: tuple[Table, Table], reader: str, top_k: int) -> list[tuple[StrategyRecord, Rule | None]]:
-    """The rows of a prompt. Of single steps, rules alone: what else was done in an attempt is told by the attempt."""
+    """The rows of a prompt. Of single steps, rules alone, and none that attempts gave, too: what else was done in an attempt is told by the
+    attempt."""
     records = Records(view)
     tried = [(record, rule) for record, row, rule in records_in(tables[0], records, reader=reader) if row.trials]
+    told = {(record.rule, _normalised(record)) for record, _ in tried}
     steps = [
         (record, rule)
         for record, row, rule in records_in(tables[1], records, reader=reader, is_of_steps=True)
-        if rule is not None and row.trials
+        if rule is not None and row.trials and (record.rule, _normalised(record)) not in told
     ]
     every = sorted([*tried, *steps], key=lambda pair: RowOrder().key(pair[0]))
     failing = [pair for pair in every if _fails(pair)]
@@ -90,6 +93,10 @@ def _chosen_rows(view: View, tables: tuple[Table, Table], reader: str, top_k: in
     others = [pair for pair in every if not _fails(pair) and (pair in works or pair[0].rule != Side.WORKS)]
     others = others[: MOST_WAYS - len(failing)]
     return [*others, *(pair for pair in every if pair in failing)]
+
+
+def _normalised(record: StrategyRecord) -> str:
+    return normalised(record.strategy) or record.strategy
 
 
 def _fails(pair: tuple[StrategyRecord, Rule | None]) -> bool:
