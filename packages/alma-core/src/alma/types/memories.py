@@ -261,7 +261,8 @@ class AntiPattern(Memory):
             when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
             return f"seen {sentences.times(self.occurrence_count)}{when}"
         counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
-        why = self.why_bad if self.metadata.get("error") else None
+        is_said = not self.metadata.get("error") or sentences.ends_with(self.pattern, self.why_bad)
+        why = None if is_said else self.why_bad
         return _record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=self.better_alternative)
 
     @property

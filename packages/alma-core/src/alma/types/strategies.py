@@ -9,7 +9,7 @@ from pydantic import Field, computed_field, model_validator
 
 from alma.types.identity import UtcDatetime
 from alma.types.memories import AntiPattern
-from alma.types.sentences import AS_A_STEP, brief, record_of, times
+from alma.types.sentences import AS_A_STEP, brief, ends_with, record_of, times
 from alma.types.tags import defused
 from alma.types.value import Value
 
@@ -133,7 +133,7 @@ class StrategyRecord(Value):
             last=self.last_used,
             now=now,
             where=where,
-            why_bad=self.why_bad,
+            why_bad=None if ends_with(self.strategy, self.why_bad) else self.why_bad,
             instead=self.better_alternative,
         )
         return said + (f" (from {brief(self.shared_from)})" if self.shared_from else "")
