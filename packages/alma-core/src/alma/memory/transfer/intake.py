@@ -1,7 +1,6 @@
 """Stores memories that another program or another person recorded: each batch in a transaction, and those that are here already left
 alone."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
