@@ -19,11 +19,16 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
     return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
 
 
-def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[int, int]]:
-    """Successes and trials by way, of one agent or of all."""
-    stats = alma.get_stats()
-    agents = [name for name, kinds in stats.by_agent.items() if "outcome" in kinds] if agent is None else [agent]
-    return {row.strategy: (row.successes, row.trials) for name in agents for row in alma.strategies(agent=name, limit=1_000)}
+def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
+    """Successes and judged trials of all outcomes, archived ones included, by strategy."""
+    project = alma._room.project
+    found: dict[str, tuple[float, float]] = {}
+    for one in project.outcomes(project.partitions()):
+        strategy = one.body.get("strategy_used")
+        if strategy and one.successes is not None and agent in (None, one.partition.agent):
+            successes, trials = found.get(strategy, (0, 0))
+            found[strategy] = successes + one.successes, trials + 1
+    return found
 
 
 def told(alma: ALMA) -> list[dict[str, Any]]:

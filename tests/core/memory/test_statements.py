@@ -1,6 +1,6 @@
 """Calls run a few statements, however many memories they are about, and a write runs all of its own on one connection."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from typing import Any

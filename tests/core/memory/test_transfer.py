@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
 from alma.errors import CorruptStoreError
-from alma.journal import content_hash
 from alma.storage.relational.logical import NO_USAGE
 from alma.types import Verdict
-from alma.types.changes import Change
 from facade import ManualClock, NewPlace, OpenStore, StoredIn, held, refused
 from lines import Line, lines_of, write_lines
 from meetings import FIELDS, MEETING, notes
@@ -487,6 +485,19 @@ def test_a_definition_that_has_grown_grows_here_and_one_that_does_not_fit_is_a_c
     other.register_memory_type(CustomMemoryType("meeting_note", {"summary": str}, ["summary"]))
     with refused(other, ConflictError, "embedding_fields"):
         other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
+
+
+def test_records_of_rules_come_along(empty: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store("giver")
+    for _ in range(4):
+        alma.learn("dev", "Deploy", "success", "by hand")
+    (rule,) = alma.list_memories("heuristic")
+    alma.forget(memory_ids=[rule.id])
+    assert alma.export(tmp_path / "x.jsonl").counts.records == 1
+    assert alma.export(io.BytesIO(), agent="eve").counts.records == 0
+    assert empty.import_from(tmp_path / "x.jsonl").stored.records == 1
+    assert empty.list_memories("heuristic") == []
+    assert empty.import_from(tmp_path / "x.jsonl", on_conflict="skip").skipped.records == 1
 
 
 def test_an_import_into_a_store_with_other_things_leaves_them(empty: ALMA, file: Path) -> None:

@@ -19,11 +19,11 @@ CENTRE = 0.75
 BY_WAYS = 0.8
 """The weight of the ways that were tried on a task, beside its words. 1.2 brings tasks of several kinds together."""
 
-JOIN = {Embedding.MEANING: 0.45, Embedding.WORDS: 0.3}
-"""Average likeness of tasks of one kind. With .4 a tenth of the rows are ways of other kinds, with .5 there are too many kinds."""
+JOIN = {Embedding.MEANING: 0.42, Embedding.WORDS: 0.3}
+"""Average likeness of tasks of one kind. With .4 more rows are ways of other kinds, with .45 there are too many kinds."""
 
 GATE = {Embedding.MEANING: 0.25, Embedding.WORDS: 0.2}
-"""Cosine of a question to the mean of the kind it belongs to. In English all but 1 in 50 unrelated questions are below .25, and 1 in 20 others."""
+"""Cosine of a question to the mean of the kind it belongs to. In English all but 1 in 16 unrelated questions are below .25, and 1 in 15 others."""
 
 EXACT, SURELY = 400, 0.1
 """Of more tasks than this each first joins a kind that it is more alike by this, so that few groups are left to be linked."""

@@ -80,7 +80,7 @@ class Projection:
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
         if not self._log:
-            return Table((), 0.0, 0, 0, 0.0, self._base, _find_nothing)  # no vector is asked for
+            return Table((), 0.0, 0, 0, 0, 0, self._base, _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
@@ -93,7 +93,7 @@ class Projection:
         ranked = self._rank(vector, question.task_type)
         if ranked and (ranked[0][2] or ranked[0][0] >= GATE[self._embedding]):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
-        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0.0, self._base, _find_nothing)
+        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
 
     def find(self, action: str, question: Question) -> Found | None:
         """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task."""
@@ -364,7 +364,8 @@ class Projection:
             starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
             trials=len(judged),
-            successes=sum(judged),
+            successes=judged.count(1.0),
+            partials=judged.count(0.5),
             base=self._base,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
             holds=partial(self._is_among, frozenset(places)),

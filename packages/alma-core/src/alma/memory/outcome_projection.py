@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
+from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
@@ -60,6 +61,20 @@ class View:
     upto: int
     records: Sequence[RuleRecord] = ()
     """Records of rules in the project."""
+    texts: "_Texts | None" = None
+    """Where the vectors of texts come from."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Why outcomes are suspicious, by id."""
+
+    def doubt_of(self, outcomes: Iterable[str]) -> str | None:
+        """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
+        return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
+
+    def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
+        """Notes which outcomes are suspicious."""
+        for one in found:
+            if doubt := one.body.get("metadata", {}).get(FLAGGED):
+                self.doubts[one.id] = str(doubt)
 
     def side(self, *, is_of_steps: bool) -> Projection:
         """Returns the projection of steps, or that of whole attempts."""
@@ -109,6 +124,8 @@ class OutcomeProjections:
             if view is None:
                 view = self._read(scope, reader, upto)
             yield view
+            if view.texts is not None and view.texts.was_refused:
+                return  # the next reader may find that the embedder answers again
             self._views[key] = view
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
@@ -151,6 +168,7 @@ class OutcomeProjections:
         changed = frozenset[str]().union(*(effect.memories for effect in missed))
         found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
@@ -163,8 +181,12 @@ class OutcomeProjections:
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        embedding = self._embedding() if found else Embedding.WORDS
-        view = View(self._empty(reader, embedding), self._empty(reader, embedding), upto, self._rule_records())
+        texts = _Texts(self._project, self._stored_texts)
+        embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
+        view = View(
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+        )
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -187,30 +209,50 @@ class OutcomeProjections:
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str, embedding: Embedding) -> Projection:
-        return Projection(self._vectors, embedding=embedding, needed=self._needed, reader=reader)
-
-    def _embedding(self) -> Embedding:
-        """What cosines of the embedder tell. While it cannot be asked, only equal words count."""
-        try:
-            return Embedding.WORDS if self._stored_texts.scale(self._project) is None else Embedding.MEANING
-        except (EmbeddingError, ConfigurationError) as error:
-            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
-            return Embedding.WORDS
+    def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
+        return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
         return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
 
-    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts, one a row: stored ones, the others from the model."""
+
+class _Texts:
+    """Vectors of the texts of a view. While the embedder cannot be asked, only equal words count, and `was_refused` is True."""
+
+    def __init__(self, project: Project, texts: TextVectors) -> None:
+        self._project, self._texts = project, texts
+        self.was_refused = False
+
+    def embedding(self) -> Embedding:
+        """Returns what cosines of the embedder tell."""
+        try:
+            return Embedding.WORDS if self._texts.scale(self._project) is None else Embedding.MEANING
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return Embedding.WORDS
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns the vectors of texts, one a row: stored ones, the others from the model; zeros while it cannot be asked."""
         compared = [matched_text(text) for text in texts]
         found = dict(self._project.vectors(compared))
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
-            found |= self._stored_texts.of(missing, self._project)
+            found |= self._asked(missing)
         packed = b"".join(found[text] for text in compared)
         return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
+
+    def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
+        try:
+            return self._texts.of(texts, self._project)
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return dict.fromkeys(texts, bytes(2 * self._texts.fingerprint.dimension))
+
+    def _note(self, error: Exception) -> None:
+        if not self.was_refused:
+            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
+        self.was_refused = True
 
 
 def _sorted_trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]") -> tuple[list[Trial], list[Trial]]:

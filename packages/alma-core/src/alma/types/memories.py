@@ -99,11 +99,16 @@ class Heuristic(Memory):
         return f"{self.condition}: {self.strategy}"
 
     def described(self, now: datetime | None) -> str:
+        if self.metadata.get("learned"):
+            return f"{brief(self.strategy)}: {self.record(now)}"
+        return f"{brief(self.condition)}: {brief(self.strategy)} ({self.record(now)})"
+
+    def record(self, now: datetime | None) -> str:
+        """Returns what became of the strategy, in the words of a prompt: "worked 3 of 5 times (4 tasks)"."""
         counts = self.success_count, self.occurrence_count
         if self.metadata.get("learned"):
-            return f"{brief(self.strategy)}: {_record(self.metadata, *counts, self.last_validated, now)}"
-        record = sentences.stated_record(*counts, self.last_validated, now, self.metadata)
-        return f"{brief(self.condition)}: {brief(self.strategy)} ({record})"
+            return _record(self.metadata, *counts, self.last_validated, now)
+        return sentences.stated_record(*counts, self.last_validated, now, self.metadata)
 
     @property
     def successes(self) -> float:
@@ -242,16 +247,22 @@ class AntiPattern(Memory):
 
     def described(self, now: datetime | None) -> str:
         if self.metadata.get("learned"):
-            counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
-            why = self.why_bad if self.metadata.get("error") else None
-            instead = self.better_alternative
-            return f"{brief(self.pattern)}: {_record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=instead)}"
+            return f"{brief(self.pattern)}: {self.record(now)}"
         instead = f"Instead do: {sentences.ended(brief(self.better_alternative))} " if self.better_alternative else ""
         pattern = brief(self.pattern)
         if not sentences.ends_with(self.pattern, self.why_bad):
             pattern = f"{sentences.ended(pattern)} Why: {brief(self.why_bad)}"
-        when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
-        return f"{instead}Avoid: {pattern} (seen {sentences.times(self.occurrence_count)}{when})"
+        return f"{instead}Avoid: {pattern} ({self.record(now)})"
+
+    def record(self, now: datetime | None) -> str:
+        """Returns what became of the way, in the words of a prompt: "failed 3 of 4 times (2 tasks); instead: …"; of a stated one, how often it
+        was seen."""
+        if not self.metadata.get("learned"):
+            when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
+            return f"seen {sentences.times(self.occurrence_count)}{when}"
+        counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
+        why = self.why_bad if self.metadata.get("error") else None
+        return _record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=self.better_alternative)
 
     @property
     def successes(self) -> float:
@@ -281,6 +292,7 @@ def _record(
         last_run=_number(metadata, "last_run"),
         last=last,
         now=now,
+        where=sentences.AS_A_STEP if metadata.get("step") else "",
         why_bad=why_bad,
         instead=instead,
     )

@@ -62,14 +62,15 @@ class ClassView(Value):
     """Strategies tried for one class of an agent's tasks, the surest to work first. `strategies` also counts those that are not among the
     `rows`.
 
-    `trials` and `successes` are of all of them, and of attempts that named no strategy.
+    `trials`, `successes` and `partials`, the partly successful ones, are of all of them, and of attempts that named no strategy.
     """
 
     agent: str
     task: str
     task_type: str | None
-    trials: float
-    successes: float
+    trials: int
+    successes: int
+    partials: int = 0
     strategies: int
     rows: tuple[StrategyRecord, ...]
 

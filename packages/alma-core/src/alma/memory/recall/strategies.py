@@ -66,7 +66,7 @@ def _rows(view: View, question: Question, reader: str, *, include_steps: bool) -
         table = view.side(is_of_steps=is_of_steps).table(question)
         asked = question.text is not None
         found = records_in(table, records, reader=reader, is_of_steps=is_of_steps, similarity=asked)
-        rows += [record for record, _, _ in found]
+        rows += found
     return rows
 
 
@@ -90,5 +90,4 @@ def untried(way: str, table: Table, reader: str) -> StrategyRecord:
         interval=Range(lower=0.0, upper=1.0),
         last_used=from_micros(0),
         verdict=Judgement.UNKNOWN,
-        summary=f"{way}: not tried on such tasks",
     )
