@@ -33,7 +33,7 @@ FEWEST = 6
 NEWEST = 256
 """Tasks of which that is measured."""
 
-GATE, UNRELATED = 0.2, 0.98
+GATE, UNRELATED = 0.2, 0.975
 """Least cosine of a question to the mean of the kind it belongs to, and the share of the fixed sentences that must be less near to any kind: these
 are what unrelated questions of the language look like."""
 
