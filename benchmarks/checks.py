@@ -113,9 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pairs = [
             *read_pairs(options.tuning, TUNED_ON),
             *read_pairs(options.held_out, SETS[1]),
-            *(pair for path in options.blind for pair in read_pairs(path, ALL_BLIND)),
             *read_strategies(options.strategies),
         ]
+        pairs += read_blind(options.blind, pairs)
         tasks = read_tasks(options.tasks)
         benign = benign_actions(options.longmemeval, options.airline, options.benign)
         with tempfile.TemporaryDirectory(prefix="checks-") as folder, Progress(console=console) as progress:
@@ -141,6 +141,12 @@ def read_pairs(path: Path, of: str) -> list[Pair]:
         return [Pair(one["pattern"], one["action"], one["warn"], of, one["kind"]) for one in read_records(path)]
     except KeyError as error:
         raise DataError(f"{path}: a pair has no {error}") from error
+
+
+def read_blind(paths: Sequence[Path], others: Sequence[Pair]) -> list[Pair]:
+    """The pairs of blind sets that are in no other set."""
+    known = {(pair.pattern, pair.action) for pair in others}
+    return [pair for path in paths for pair in read_pairs(path, ALL_BLIND) if (pair.pattern, pair.action) not in known]
 
 
 def read_strategies(path: Path) -> list[Pair]:

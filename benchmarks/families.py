@@ -137,7 +137,7 @@ class Follower:
 def _read(letter: str, line: str) -> tuple[list[str], list[str]]:
     """The ways that a note praises and those that it warns of: ways that worked more often than not are praised, others not. Errors are no advice."""
     if letter in "HSA":
-        said, _, counts = line.partition('): ')
+        said, _, counts = line.partition("): ")
         ways, worked = _WAY.findall(f"{said})"), _WORKED.match(counts)
         return (ways, []) if worked and 2 * int(worked[1]) > int(worked[2]) else ([], ways)
     if letter == "O":

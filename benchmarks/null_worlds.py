@@ -155,7 +155,7 @@ def measure_null_worlds(sizes: Sequence[Size], whole: Size, seed: int, progress:
             for rate in RATES:
                 chance = np.random.default_rng([seed, place, number, round(100 * rate)])
                 proven = sum(
-                    any([is_proven(Play([rate] * size.ways, chance), choose, size) for _ in range(size.kinds)])
+                    any(is_proven(Play([rate] * size.ways, chance), choose, size) for _ in range(size.kinds))
                     for _ in range(size.worlds)
                 )
                 result.append(NullWorlds(size.name, judged_by, choosing, rate, size.worlds, proven))
@@ -215,7 +215,9 @@ def measure_power(worlds: int, seed: int, progress: Progress) -> list[Gate]:
 def judge_power(play: Play, outcomes: int) -> tuple[bool, bool]:
     """Returns whether the first way is ever proven to be better, and whether it is ever proven worse or another one better."""
     looks = (prove(play.votes, 1) for _ in play.steps(choose_at_random, outcomes))
-    seen = accumulate(((better[0], worse[0] or any(better[1:])) for better, worse in looks), lambda a, b: (a[0] or b[0], a[1] or b[1]))
+    seen = accumulate(
+        ((better[0], worse[0] or any(better[1:])) for better, worse in looks), lambda a, b: (a[0] or b[0], a[1] or b[1])
+    )
     *_, last = seen
     return last
 

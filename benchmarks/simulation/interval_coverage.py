@@ -84,7 +84,9 @@ def coverage(cases: Iterable[Case], embed: Embed) -> dict[str, list[Covered]]:
 
 
 def _independent(chance: np.random.Generator, rates: dict[str, float], trials: int) -> Case:
-    events = [Event(f"Job {n} of {name}", name, bool(chance.random() < rate)) for n in range(trials) for name, rate in rates.items()]
+    events = [
+        Event(f"Job {n} of {name}", name, bool(chance.random() < rate)) for n in range(trials) for name, rate in rates.items()
+    ]
     return Case("independent", events, rates)
 
 

@@ -15,9 +15,7 @@ class ProjectionPolicy:
     `typed` tasks are recorded with their types, and asked for with these if they are `asked_with_types`.
     """
 
-    def __init__(
-        self, embed: Embed, chance: np.random.Generator, *, typed: bool = False, asked_with_types: bool = True
-    ) -> None:
+    def __init__(self, embed: Embed, chance: np.random.Generator, *, typed: bool = False, asked_with_types: bool = True) -> None:
         self._chance, self._typed, self._asked_with_types = chance, typed, typed and asked_with_types
         self._projection = Projection(embed)
 
