@@ -25,9 +25,6 @@ TOP_K, MOST_ROWS = 10, 100
 BECOMES = {"open": {"abandoned"}, "waiting": {"open"}, "left": {"open", "abandoned"}}
 """What becomes of an episode when its process is gone; one that was suspended waits on."""
 
-RULES = ("heuristic", "anti_pattern")
-"""Kinds of which some are learned: listed, and stored nowhere."""
-
 USAGE = ("used", "ignored", "thumbs_up", "thumbs_down")
 
 
@@ -103,10 +100,12 @@ def _compare(alma: ALMA, told: Sequence[Account], result: Checked, chance: Rando
         _compare_episodes(sight, wanted, findings)
         _compare_records(sight, wanted, findings)
         _compare_strategies(alma.for_project(name), sight, findings)
-        listed = {memory.id: memory.kind for memory in alma.for_project(name).list_memories(limit=100_000)}
-        learned = {memory_id for memory_id, kind in listed.items() if kind in RULES and memory_id not in sight.memories}
-        if (stored := listed.keys() - learned) != sight.live:
-            findings.add("retrieval", f"{name}: list_memories and the export differ in {sorted(stored ^ sight.live)[:4]}")
+        found = alma.for_project(name).list_memories(limit=100_000)
+        listed = {
+            memory.id for memory in found if not memory.metadata.get("learned")
+        }  # rules that follow from outcomes are in no file
+        if listed != sight.live:
+            findings.add("retrieval", f"{name}: list_memories and the export differ in {sorted(listed ^ sight.live)[:4]}")
     for project in {name for states in wanted.states.values() for name, _ in states} - set(seen):
         if any(state.now.held for state in wanted.of(project)):
             findings.add("lost", f"project {project} is not there at all")

@@ -79,7 +79,7 @@ STORES = {
     ],
     "SnapsPieceByPiece": ["test_a_snapshot_is_of_one_moment"],
     "ExportsOtherAgentsToo": [
-        "test_a_snapshot_of_an_agent_has_its_memories_and_evidence_and_no_others",
+        "test_a_snapshot_of_an_agent_has_its_memories_and_rules_and_no_others",
         "test_a_snapshot_of_an_agent_has_its_episodes_and_the_definitions_of_kinds",
     ],
     "LandsWritesOneByOne": [

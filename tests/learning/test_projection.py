@@ -1,11 +1,10 @@
 """What a projection says depends on its trials alone; every outcome counts once."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma_learning import Embedding, Needed, Question, Side, Status
+from alma_learning import Embedding, Needed, Projection, Question, Side, Status
 from learning_worlds import CountingVectors, embed, fold, logs, make_trial, read
 
 QUESTIONS = [Question("deploy shop", "deploy shop"), Question("refund it"), Question(task_type="ops"), Question()]
@@ -69,7 +68,8 @@ def test_every_outcome_counts_once(trials):
             assert sum(tried for _, _, tried in row.by_agent.values()) == row.trials
             assert 0 <= row.lower <= row.mean <= row.upper <= 1
             assert (row.status is None) == (row.side is Side.TRIED)
-            assert set(row.anchors) <= set(row.outcomes) and row.anchors
+            assert row.anchors
+            assert set(row.anchors) <= set(row.outcomes)
             if 2 * row.successes > row.trials:
                 assert row.side is not Side.FAILS
         keys = [(row.mean, row.trials) for row in table.rows]
@@ -119,7 +119,8 @@ def test_a_wording_found_on_another_kind_of_task_is_said_as_that():
         [make_trial(n, "refund order", "send the money", 0.0) for n in range(3)] + [make_trial(9, "plan trip", "by train")]
     )
     found = projection.find("Send the money", Question("plan visit"))
-    assert found is not None and found.is_elsewhere and found.row.failures == 3
+    assert found.is_elsewhere
+    assert found.row.failures == 3
     assert not projection.find("by train", Question("plan visit")).is_elsewhere
     assert projection.find("never heard of", Question("plan visit")) is None
 
@@ -183,23 +184,16 @@ def test_trials_of_other_agents_weigh_half_in_the_estimate_and_count_whole():
 
 
 def test_words_alone_join_equal_wordings_alone():
-    def same(texts):
-        return np.array([[1.0, 0.0]] * len(texts), np.float32)
+    def embed_by_field(texts):
+        return embed([text.replace("roll", "canary roll") for text in texts])
 
-    trials = [make_trial(1, way="Canary, release!"), make_trial(2, way="canary release"), make_trial(3, way="rolling update")]
-    from alma_learning import Projection
-
-    def hashed(texts):
-        return embed([f"{text} canary" if "roll" in text else text for text in texts])
-
-    projection = Projection(hashed, embedding=Embedding.WORDS)
+    trials = [make_trial(1, way="Canary, release!"), make_trial(2, way="canary release"), make_trial(3, way="roll release")]
+    projection = Projection(embed_by_field, embedding=Embedding.WORDS)
     projection.extend(trials)
     assert sorted(row.trials for row in projection.table(Question("deploy api")).rows) == [1, 2]
 
 
 def test_vectors_are_asked_for_once_and_in_batches():
-    from alma_learning import Projection
-
     vectors = CountingVectors()
     projection = Projection(vectors)
     projection.extend([make_trial(n, f"deploy {n}") for n in range(5)])
@@ -207,6 +201,33 @@ def test_vectors_are_asked_for_once_and_in_batches():
     projection.extend([make_trial(9, "deploy 1", worth=0.0)])
     projection.table(Question("deploy it", vector=embed(["deploy it"])[0]))
     assert len(vectors.asked) == len(set(vectors.asked)) == 6
+
+
+def test_older_wordings_than_are_compared_join_the_groups_of_the_newest(monkeypatch):
+    monkeypatch.setattr("alma_learning.ways.NEWEST", 3)
+    ways = [
+        "a canary of few servers",
+        "traffic moved to the canary bit by bit",
+        "by train",
+        "canary release",
+        "small share served from canary hosts",
+    ]
+    table = fold([make_trial(n, f"deploy {n}", way) for n, way in enumerate(ways)]).table(Question("deploy it"))
+    assert max(row.trials for row in table.rows) == 4
+
+
+def test_of_equal_ways_the_newest_comes_first():
+    ways = ["by train", "send the money", "canary release"]
+    table = fold([make_trial(n, f"deploy {n}", way) for n, way in enumerate(ways)]).table(Question("deploy it"))
+    assert [row.way for row in table.rows] == ways[::-1]
+
+
+@pytest.mark.parametrize("question", [Question(), Question("deploy it"), Question(task="deploy api"), Question(task_type="ops")])
+def test_an_empty_projection_says_nothing_and_embeds_no_background(question):
+    projection = Projection(lambda texts: pytest.fail("embedded") if len(texts) > 1 else embed(texts))
+    assert projection.table(question).rows == ()
+    assert projection.find("canary", question) is None
+    assert list(projection.tables()) == projection.rules() == []
 
 
 def test_of_many_tasks_the_newest_count(monkeypatch):

@@ -1,10 +1,8 @@
-"""Helpers that read what a project has learned: its rules, and the counts behind them."""
+"""Helpers that read what a project has learned: its rules, and the counts of ways."""
 
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic
-from alma.storage.relational.evidence import evidence_from
-from alma.types.evidence import Evidence
 
 HIDDEN = frozenset({"id", "created_at", "updated_at", "project_id"})
 
@@ -21,20 +19,16 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
     return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
 
 
-def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
-    """The evidence on strategies, of one agent or of all; that of outcomes which are alone in their classes, too."""
-    project = alma._room.project
-    rows = [(stored.table, stored.row) for stored in project.rows() if stored.row]
-    counted = [evidence_from(row) for table, row in rows if table == "evidence"]
-    resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
-    behind = project.learned.behind([place.memory for place in project.find(resting).values()])
-    alone = [stored.evidence for stored in behind.values() if not stored.is_stored]
-    return [one for one in (*counted, *alone) if one.names_strategy and agent in (None, one.agent)]
-
-
 def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
-    """Lifetime successes and trials by strategy."""
-    return {one.strategy: (one.lifetime.successes, one.lifetime.trials) for one in evidence(alma, agent)}
+    """Successes and judged trials of all outcomes, archived ones included, by strategy."""
+    project = alma._room.project
+    found: dict[str, tuple[float, float]] = {}
+    for one in project.outcomes(project.partitions()):
+        strategy = one.body.get("strategy_used")
+        if strategy and one.successes is not None and agent in (None, one.partition.agent):
+            successes, trials = found.get(strategy, (0, 0))
+            found[strategy] = successes + one.successes, trials + 1
+    return found
 
 
 def told(alma: ALMA) -> list[dict[str, Any]]:

@@ -148,9 +148,9 @@ class _ForgetsKeywords(_Project):
 class _WithoutKeywords(Write):
     __slots__ = ()
 
-    def add(self, memory: Any, passages: Any, vectors: Any, *, evidence: str | None = None) -> None:
+    def add(self, memory: Any, passages: Any, vectors: Any) -> None:
         cut = [passage.model_copy(update={"keywords": ""}) for passage in passages]
-        Write.add(self, memory, cut, vectors, evidence=evidence)
+        Write.add(self, memory, cut, vectors)
 
 
 class ForgetsKeywords(_Broken):

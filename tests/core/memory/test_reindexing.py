@@ -14,7 +14,7 @@ import pytest
 from alma import ALMA, ConflictError, EmbedderMismatchError, EmbeddingError
 from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError
-from alma.learning.scale import SENTENCES
+from alma.embedding.scale import SENTENCES
 from alma.memory import opening
 from alma.memory.admin import reindexing
 from alma.protocols import Unembedded
@@ -187,6 +187,7 @@ def test_old_vectors_serve_while_new_ones_are_made_and_what_is_learned_meanwhile
     report = shop.reindex(other)
     assert seen == [before] * len(seen)
     assert (report.embedded, report.texts) == (16, 16)
+    other.before = lambda: None
     assert shop.verify().ok
     assert shop.retrieve("Written meanwhile, number 4", "b", profile="recall").total_items > 0
 

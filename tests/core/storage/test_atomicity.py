@@ -18,7 +18,7 @@ from alma.types.passages import passages_of
 from processes import answer, finished, start, worker, workers
 from stores import TASK, Driver, new_storage, open_alma, rows
 
-TABLES = ("project", "partition", "memory", "passage", "vector", "usage", "record", "evidence", "journal")
+TABLES = ("project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 Act = Callable[[ALMA], object]
 
 
@@ -89,7 +89,7 @@ FAULTS = [sqlite3.OperationalError("disk I/O error"), sqlite3.OperationalError("
     ("before", "act", "least"),
     [
         ([], learn, 10),
-        ([], learn_many, 20),
+        ([], learn_many, 18),
         ([learn], learn_as_somebody_new, 8),
         ([learn], add_knowledge, 8),
         ([learn, learn], use, 7),

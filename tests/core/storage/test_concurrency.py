@@ -12,7 +12,6 @@ import pytest
 from pytest_mock import MockerFixture
 
 from alma import ALMA
-from alma.types.evidence import Evidence, class_id, evidence_id
 from processes import finished, start, workers
 from stores import Driver, open_alma, rows
 
@@ -143,20 +142,6 @@ def test_a_call_that_writes_many_is_one_record(tmp_path: Path, size: int) -> Non
         alma.learn_many([{"agent": "a", "task": f"Task {n}", "outcome": "success"} for n in range(size)])
 
         assert (alma.verify().records, alma.verify().memories) == (1, size)
-
-
-def test_evidence_read_in_the_middle_of_a_write_is_that_of_the_write(tmp_path: Path) -> None:
-    key = "helena", "testing", "ab" * 16
-    made = Evidence(evidence_id(*key), *key, "Empty fields first")
-    wanted = [class_id("helena", "testing")]
-
-    with open_alma(tmp_path) as alma, ThreadPoolExecutor(1) as another:
-        project = alma._room.project
-        with project.write(actor="helena", operation="learn", at=1) as write:
-            write.put_evidence([(None, made)])
-            assert len(project.learned.of_tasks(wanted)) == 1
-            assert another.submit(project.learned.of_tasks, wanted).result() == []
-        assert len(another.submit(project.learned.of_tasks, wanted).result()) == 1
 
 
 def test_a_moment_knows_the_hash_of_a_record_that_was_written_since(tmp_path: Path) -> None:

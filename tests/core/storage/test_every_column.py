@@ -201,7 +201,7 @@ def words(path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("table", ["memory", "passage", "evidence", "partition"])
+@pytest.mark.parametrize("table", ["memory", "passage", "partition"])
 def test_row_numbers_that_could_be_given_out_again_or_are_too_large_are_found(whole: Whole, tmp_path: Path, table: str) -> None:
     for statement in (
         "UPDATE sqlite_sequence SET seq = (SELECT max(row) FROM {0}) - 1 WHERE name = '{0}'",

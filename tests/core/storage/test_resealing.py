@@ -13,11 +13,9 @@ import pytest
 
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.storage.relational.store_values import RELEARN, note_checksum
 from alma.storage.sqlite import resealing
-from alma.storage.sqlite.store import SQLStorage
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
-from stores import NOW, execute, rows
+from stores import execute, rows
 
 STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_snapshots", "_overwrite")
 WAYS: dict[str, tuple[bytes | None, Callable[[Path], None], bytes | None]] = {
@@ -86,23 +84,6 @@ def test_nothing_is_readable_after_encrypting_neither_in_the_former_file(tmp_pat
         assert list(readable(tmp_path, words)) == []
         (tmp_path / "former").write_bytes(former.read())
     assert list(readable(tmp_path, words)) == []
-
-
-def test_projects_that_wait_to_be_relearned_are_hidden_and_known(tmp_path: Path) -> None:
-    path = tmp_path / "alma.db"
-    made(tmp_path, None)
-    with closing(SQLStorage(path, at=NOW)) as storage, storage.database.transaction() as connection:
-        connection.run("store_put", {"key": RELEARN, "value": '["shop", "farm"]'})
-        note_checksum(connection)
-    encrypt_store(tmp_path, KEY)
-
-    assert not any("shop" in value for (value,) in rows(path, "SELECT value FROM store"))
-    with closing(SQLStorage(path, at=NOW, key=KEY)) as storage:
-        assert storage.to_relearn() == ["shop", "farm"]
-        storage.note_relearned("shop")
-        assert storage.to_relearn() == ["farm"]
-    decrypt_store(tmp_path, KEY)
-    assert ('["farm"]',) in rows(path, "SELECT value FROM store")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -1,7 +1,6 @@
 """Encrypted values are bound to their rows: one that stands in another row, or comes from another store, is damage that is named."""
 
 import hashlib
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -33,7 +32,6 @@ NAMED = {
     "memory": "memory",
     "passage": "passage",
     "vector": "vector",
-    "evidence": "evidence",
     "record": "record",
     "journal": "journal",
     "touched": "history",
@@ -47,6 +45,7 @@ def made(folder: Path) -> Path:
             for _ in range(2):
                 alma.learn(agent, TASKS[0], "success")
     with open_encrypted(folder) as alma:
+        alma.add_domain_knowledge("dev", "shop", "The registry is in Frankfurt")
         for task in TASKS:
             for outcome in ("success", "failure", "success", "failure"):
                 alma.learn("dev", task, outcome, f"{task} {outcome}", error_message=f"{task} broke", task_type=task)
@@ -138,24 +137,6 @@ def test_no_hash_of_an_idempotency_key_or_a_run_stands_in_the_file_and_both_are_
     with open_encrypted(tmp_path) as alma:
         assert alma.learn("dev", "Deploy the shop", "success", idempotency_key="order 17").id == first.id
         assert [found.id for found in alma.run_episodes("run 4")] == [episode.id]
-
-
-def test_no_id_of_evidence_and_no_hash_of_a_text_stands_in_the_file(tmp_path: Path) -> None:
-    """Neither as text nor as bytes: a guess of a whole task or strategy cannot be tested."""
-    path = made(tmp_path)
-    with open_encrypted(tmp_path) as alma:
-        exported = tmp_path / "export.jsonl"
-        alma.export(exported)
-    lines = [json.loads(line) for line in exported.read_text().splitlines()]
-    ids = {line["id"] for line in lines if line.get("type") == "evidence"}
-    assert ids
-    exported.unlink()
-    content = b"".join(file.read_bytes() for file in tmp_path.iterdir()).lower()
-    for evidence_id in ids:
-        for digits in (evidence_id[:16], evidence_id[17:]):
-            assert not digits or digits.encode() not in content
-            assert not digits or bytes.fromhex(digits) not in content
-    assert len(rows(path, "SELECT DISTINCT id FROM evidence WHERE project = 2")) == len(ids)
 
 
 def test_a_store_of_an_earlier_version_opens_with_a_warning_and_is_encrypted_anew(

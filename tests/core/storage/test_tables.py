@@ -13,7 +13,6 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
@@ -23,11 +22,10 @@ from alma.storage.relational.statements.text import text_metadata, text_statemen
 from alma.storage.sqlite import compiled, migrations
 from alma.storage.sqlite.compiled import STATEMENTS
 from alma.storage.sqlite.compiling import compile_statements
-from alma.storage.sqlite.migrations import MIGRATIONS, migrate
+from alma.storage.sqlite.migrations import LAYOUT, MIGRATIONS, migrate
 from alma.storage.sqlite.session import Connection
 from alma.storage.sqlite.store import SQLStorage
-from alma_testing.contracts.stored import found_by_words
-from stores import NOW, execute, fill, new_storage, rows
+from stores import NOW, execute, new_storage, rows
 
 DECLARED = sorted(tables.metadata.tables)
 SQL_TYPES = {"TEXT": "TEXT", "FLOAT": "REAL", "INTEGER": "INTEGER", "BLOB": "BLOB"}
@@ -127,7 +125,7 @@ def test_every_table_compiles_for_postgresql_with_whole_numbers_of_64_bits_and_t
     assert text.count("BIGINT") + text.count("BIGSERIAL") + text.count("\town INTEGER") + text.count("\tother INTEGER") == sum(
         isinstance(column.type, Integer) for column in columns
     )
-    assert text.count('TEXT COLLATE "C"') == sum(isinstance(column.type, Text) for column in columns) == 23
+    assert text.count('TEXT COLLATE "C"') == sum(isinstance(column.type, Text) for column in columns) == 14
 
 
 def test_the_tables_of_the_metadata_hold_what_the_migrations_make(connection: Connection) -> None:
@@ -171,10 +169,10 @@ def test_every_statement_is_run_somewhere_and_every_one_that_is_run_exists() -> 
 
 def test_migrations_are_numbered_and_recorded_by_name_with_their_time(tmp_path: Path) -> None:
     new_storage(tmp_path).close()
-    names = [migration.__name__ for migration in MIGRATIONS]
+    names = [LAYOUT, *(migration.__name__ for migration in MIGRATIONS)]
 
     assert rows(tmp_path / "alma.db", "SELECT name, applied_at FROM migration ORDER BY name") == [(n, MIGRATED_AT) for n in names]
-    assert [name[:5] for name in names] == [f"m{number:03}_" for number in range(1, len(names) + 1)]
+    assert [name[:5] for name in names] == [f"m{number:03}_" for number in range(8, len(names) + 8)]
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -217,55 +215,6 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path: Path, mo
     assert (rows(tmp_path / "alma.db", everything), rows(tmp_path / "alma.db", "SELECT * FROM migration")) == before
 
 
-def test_a_database_of_a_draft_with_other_tables_is_refused_and_left_alone(tmp_path: Path) -> None:
-    new_storage(tmp_path).close()
-    path = tmp_path / "alma.db"
-    execute(
-        path,
-        "DROP INDEX evidence_class",
-        "ALTER TABLE evidence RENAME COLUMN task TO vector",
-        "DELETE FROM migration WHERE name > 'm002'",
-    )
-    before = path.read_bytes()
-
-    with pytest.raises(StorageError, match=r"a draft of ALMA 0.1.*no evidence\.task.*nothing was changed.*add what that lists"):
-        SQLStorage(path, at=NOW)
-    assert path.read_bytes() == before
-
-
-def test_indexes_that_a_draft_had_otherwise_are_made_anew(tmp_path: Path) -> None:
-    filled = fill(tmp_path)
-    execute(
-        filled.path,
-        "DROP INDEX memory_evidence",
-        "DROP INDEX memory_partition",
-        "CREATE INDEX memory_evidence ON memory (project, evidence) WHERE evidence IS NOT NULL",
-        "CREATE INDEX memory_partition ON memory (partition)",
-        "CREATE INDEX of_a_person ON memory (agent)",
-        "DELETE FROM migration WHERE name LIKE 'm003%'",
-    )
-
-    with closing(SQLStorage(filled.path, at=NOW)) as storage:
-        assert storage.verify().ok
-    assert len(rows(filled.path, "SELECT sql FROM sqlite_master WHERE name = 'of_a_person'")) == 1
-
-
-def test_memories_that_wait_for_the_full_text_in_an_older_database_are_found_by_their_words(tmp_path: Path) -> None:
-    filled = fill(tmp_path)
-    memory = rows(filled.path, "SELECT memory, text FROM passage WHERE project = 2")[0]
-    execute(
-        filled.path,
-        f"INSERT INTO text_2 (text_2, rowid, text) VALUES ('delete', {2 * memory[0]}, '{memory[1].decode()}')",
-        "ALTER TABLE project ADD COLUMN unindexed TEXT NOT NULL DEFAULT '[]'",
-        f"UPDATE project SET unindexed = '[{memory[0]}]' WHERE row = 2",
-        "DELETE FROM migration WHERE name LIKE 'm006%'",
-    )
-
-    with closing(SQLStorage(filled.path, at=NOW)) as storage:
-        assert found_by_words(storage.project("lab"), "liquids") == {memory[0]}
-    assert "unindexed" not in rows(filled.path, "SELECT sql FROM sqlite_master WHERE name = 'project'")[0][0]
-
-
 def test_small_records_under_a_key_are_found_by_the_key(connection: Connection) -> None:
     plan = connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS['records_under']}", AnyValue()).fetchall()
     assert [("SEARCH record" in step[3], "key>? AND key<?" in step[3]) for step in plan] == [(True, True)]
@@ -273,26 +222,3 @@ def test_small_records_under_a_key_are_found_by_the_key(connection: Connection) 
 
 def test_a_copy_takes_every_table_along() -> None:
     assert set(COPIED) == {table.name for table in tables.metadata.sorted_tables} - {"store", "migration"}
-
-
-def test_chinese_in_an_older_database_is_found_by_its_words(tmp_path: Path) -> None:
-    text = "我的妹妹三月搬到了上海"
-    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
-        kept = alma.add_domain_knowledge("a", "家", text)
-        gone = alma.add_domain_knowledge("a", "家", "我的猫住在北京")
-        alma.forget(memory_ids=[gone.id])
-    path = tmp_path / "alma.db"
-    ((memory,),) = rows(path, f"SELECT row FROM memory WHERE id = '{kept.id}'")
-    execute(
-        path,
-        "INSERT INTO text_1 (text_1) VALUES ('delete-all')",
-        f"INSERT INTO text_1 (rowid, text) VALUES ({2 * memory}, '{text}')",
-        "DELETE FROM migration WHERE name LIKE 'm007%'",
-    )
-
-    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
-        assert alma.retrieve("上海", "a", arms=["text"]).ids == [kept.id]
-        assert alma.retrieve("北京", "a", arms=["text"]).ids == []
-        assert not alma.verify().problems
-        alma.forget(memory_ids=[kept.id])
-        assert not alma.verify().problems

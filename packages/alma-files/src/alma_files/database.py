@@ -17,15 +17,17 @@ from alma import journal
 from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
 from alma.files import STORE_HEADER
-from alma.journal import JournalRecord
+from alma.journal import UPGRADED, JournalRecord
 from alma.storage.relational.reembedding import SERVING
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.store_values import note_checksum
 from alma.storage.relational.strategies import compared_texts
+from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.creating import create_database
 from alma.storage.sqlite.database import Database, _Reading
 from alma.storage.sqlite.driver_errors import DriverErrors, storage_errors
+from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import Connection
 from alma_files.cached import add_new, replace_all, serving_cache, take_next, take_serving
 from alma_files.layout import Layout, State
@@ -151,6 +153,18 @@ class FileDatabase(Database):
         """Takes in what the files hold now."""
         with self._locked():
             self._catch_up()
+
+    def upgrade(self, *, at: int) -> None:
+        """Brings the journals of a former version up to date, each by a record of its own. The header follows: killed before, it is done again."""
+        with self.transaction(UPGRADED) as connection:  # with a name: else the header would be written before the journals
+            if not self.layout.is_former():
+                return
+            reports = list(upgrade_projects(connection, FTS5Index(), SEAL, at=at))
+        with self._locked():
+            if self.layout.is_former():
+                self.layout.write_header(self.layout.read_header() or {})
+                self._known = self.layout.state()
+        log_upgrade(self.name, reports)
 
     def erase(self) -> None:
         """Writes all files anew: nothing is left in them of what the tables do not hold."""

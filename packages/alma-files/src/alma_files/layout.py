@@ -17,7 +17,9 @@ from alma.file_locks import lock
 from alma.files import STORE_HEADER
 from alma.storage.sqlite.driver_errors import storage_errors
 
-FORMAT = 1
+FORMAT, FORMER_FORMAT = 2, 1
+"""Format of the header that is written, and that of stores of a former version: their journals lead to counts and learned rules, too."""
+
 _PLAIN = re.compile("[a-z0-9][a-z0-9_-]{0,60}")
 
 State = Mapping[str, tuple[int, int, int]]
@@ -77,11 +79,17 @@ class Layout:
             version, values, checksum = found["format"], dict(found["values"]), found["checksum"]
         except (ValueError, TypeError, KeyError) as error:
             raise CorruptStoreError(f"{path} is not readable: {error}; restore it, from git say") from error
-        if version != FORMAT:
+        if version not in (FORMAT, FORMER_FORMAT):
             raise StorageError(f"{path} has format {version!r}; this ALMA reads format {FORMAT}")
         if checksum != _checksum(values):
             raise CorruptStoreError(f"{path} was edited or merged; restore it, from git say")
         return {str(key): str(value) for key, value in values.items()}
+
+    def is_former(self) -> bool:
+        """Returns True if a former version wrote the header."""
+        path = self.folder / STORE_HEADER
+        with storage_errors(path):
+            return path.exists() and json.loads(path.read_bytes())["format"] == FORMER_FORMAT
 
     def write_header(self, values: Mapping[str, str]) -> None:
         """Puts the values of the store in place of those before."""

@@ -118,7 +118,7 @@ def project_new(connection: Connection, name: str, records: Iterable[JournalReco
         if record.payload is None or any(change.table == journal.PURGE for change in changes):
             return False
         try:
-            for portion in _each_once(changes):
+            for portion in _each_once(list(journal.current(changes))):
                 apply_changes(view, FTS5Index(), portion, {}, seq=record.seq)
         except (AlmaError, LookupError, ValueError):
             return False

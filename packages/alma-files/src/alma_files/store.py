@@ -27,12 +27,14 @@ DRAFT = ".moving"
 class FileStorage(RelationalStore):
     """A store in readable files, which a person may keep in git. Shared by threads and processes."""
 
-    def __init__(self, database: FileDatabase) -> None:
+    def __init__(self, database: FileDatabase, *, at: int) -> None:
         """Takes a database and reads the files."""
         self.database = database
         try:
             if not database.is_draft:
                 database.catch_up()
+                if database.layout.is_former():
+                    database.upgrade(at=at)
             super().__init__(database, FTS5Index())
         except BaseException:
             database.close()
@@ -107,7 +109,8 @@ def open_files(request: StoreRequest) -> FileStorage:
     else:
         layout.begin()
     at = to_micros(request.at)
-    return FileStorage(FileDatabase(layout, values, at=at, lock_timeout=request.lock_timeout, is_draft=request.is_draft))
+    database = FileDatabase(layout, values, at=at, lock_timeout=request.lock_timeout, is_draft=request.is_draft)
+    return FileStorage(database, at=at)
 
 
 def _made(layout: Layout, request: StoreRequest) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import lru_cache
 
 from alma_learning.actions import has_other_code

@@ -11,6 +11,8 @@ from alma_learning.word_lists import read_lists, read_pairs
 
 _CURRENCY_FIRST = re.compile(r"([€£]|(?<![\w$])\$(?=\d\d|\d[.,]\d))\s?(\d+(?:[.,]\d+)*)")
 """`€5` and `$15`, but not `$1`, which names an argument."""
+_BYTES = re.compile(r"(?<=\d)([MGT])\b")
+"""`200M`, which is no minute."""
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
     r"|\bv?(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>\s?%(?!\s*\d)|\s?[€£$](?![\w{(])|[a-z]{1,3}\b|\b)"
@@ -71,7 +73,7 @@ def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) 
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    plain = _CURRENCY_FIRST.sub(r"\2\1", unicodedata.normalize("NFKC", text)).lower()
+    plain = _BYTES.sub(r"\1b", _CURRENCY_FIRST.sub(r"\2\1", unicodedata.normalize("NFKC", text))).lower()
     numerals = read_pairs("numbers")["numerals"]
     for token in _TOKEN.finditer(plain):
         if token["number"]:

@@ -19,7 +19,6 @@ from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, T
 from alma_learning.ways import Ways, Wordings, compare_wordings, group_wordings
 
 NEWEST_TASKS = 4_096
-NEWEST_WAYS = 64
 NEXT_KINDS = 8
 STEP = 2_048
 CHUNK = 64
@@ -80,18 +79,21 @@ class Projection:
 
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
+        if not self._log:
+            return Table((), 0.0, 0, 0, 0, 0, self._base, _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
             kinds = [k for k, label in enumerate(self._kinds.labels) if question.task_type in (None, label[0])]
-            return self._sheet(kinds).ask(None, 1.0 if kinds else 0.0)
+            if kinds:
+                return self._sheet(kinds).ask(None, 1.0)
         own = self._own_kind(question)
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
         ranked = self._rank(vector, question.task_type)
-        if ranked and (ranked[0][2] or ranked[0][0] >= GATE):
+        if ranked and (ranked[0][2] or ranked[0][0] >= GATE[self._embedding]):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
-        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0.0, self._base, _find_nothing)
+        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
 
     def find(self, action: str, question: Question) -> Found | None:
         """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task."""
@@ -113,6 +115,8 @@ class Projection:
 
     def tables(self) -> Iterator[Table]:
         """Yields the table of every kind of task, the newest used first."""
+        if not self._log:
+            return
         self._catch_up()
         newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
         for kind in newest:
@@ -226,6 +230,10 @@ class Projection:
         count = len(self._log)
         if self._reached == count and self._size >= 0:
             return
+        if not count:
+            nothing = np.zeros((0, 0), np.float32)
+            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32))
+            return
         if self._background is None:
             self._background = Background(self._vectors)
             self._dimension = self._background.vectors.shape[1]
@@ -255,8 +263,8 @@ class Projection:
         self._ways.clear()
         self._base = self._find_base(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
-        vectors = self._texts.tasks[tasks] if len(tasks) else np.zeros_like(self._background.vectors[:0])
-        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background)
+        vectors = self._texts.tasks[tasks]
+        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background.near(vectors), self._embedding)
         self._size = self._reached = size
 
     def _find_base(self, size: int) -> float:
@@ -334,8 +342,7 @@ class Projection:
             of_form.setdefault(self._log_forms[at], []).append(at)
         judged = [worth for worth in (self._log[at].worth for at in places) if worth is not None]
         of_form.pop(-1, None)
-        forms = sorted(of_form, key=lambda form: of_form[form][-1])[-NEWEST_WAYS:]
-        forms.sort(key=lambda form: of_form[form][0])
+        forms = sorted(of_form, key=lambda form: -of_form[form][-1])
         ways = self._group(kinds, forms, of_form) if forms else Ways((), self._way_centre)
         members = [[forms[place] for place in group] for group in ways.groups]
         trials = [sorted(at for form in group for at in of_form[form]) for group in members]
@@ -347,17 +354,18 @@ class Projection:
             reader=self._reader,
         )
         behind = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
-        tried, places = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
+        tried, where = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
             rows=[row for _, row in made],
             wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
             words={self._form_words[form]: row for row, (place, _) in enumerate(made) for form in members[place]},
             tasks=tried,
-            places=places.astype(np.intp),
+            places=where.astype(np.intp),
             starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
             trials=len(judged),
-            successes=sum(judged),
+            successes=judged.count(1.0),
+            partials=judged.count(0.5),
             base=self._base,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
             holds=partial(self._is_among, frozenset(places)),

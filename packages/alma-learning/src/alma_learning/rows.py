@@ -20,7 +20,7 @@ ENOUGH_WORDS = 5
 def make_rows(
     groups: Sequence[Sequence[Trial]], *, base: float, kinds: int, needed: Callable[[str], Needed], reader: str | None
 ) -> list[tuple[int, Row]]:
-    """Returns the row of each group of trials of one way (oldest first), best first, with the place of its group.
+    """Returns the row of each group of trials of one way (oldest first), with the place of its group: best first, of equal ones the newest.
 
     A group of which no words may be shown has none.
     """
@@ -37,7 +37,7 @@ def make_rows(
         row = _make_row(group, judged[place], weighed[place], base, bounds, proven, needed)
         if row is not None:
             found.append((place, row))
-    found.sort(key=lambda each: (-each[1].mean, -each[1].trials))
+    found.sort(key=lambda each: (-each[1].mean, -each[1].trials, -groups[each[0]][-1].number))
     return _with_alternatives(found, judged)
 
 

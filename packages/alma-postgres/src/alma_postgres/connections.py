@@ -12,7 +12,6 @@ from psycopg_pool import ConnectionPool
 
 from alma.forking import renewed_in_children
 from alma_postgres.address import Address
-from alma_postgres.session import PostgresSession
 
 SHORTEST_WAIT = 2.0
 """Seconds for which a call waits for a connection at least, whatever it says of locks: to connect is not to wait for others."""
@@ -43,7 +42,6 @@ class Connections:
         self._writers = threading.BoundedSemaphore(max(1, self.address.pool_size // 2))
         self.inside: set[int] = set()
         """The threads that write, or wait for their turn."""
-        self.writing: dict[int, PostgresSession] = {}
 
     def renew_in_child(self) -> None:
         """Other connections for a forked child. Those of the parent are kept as they are: to close them here would end the parent's."""

@@ -68,16 +68,6 @@ class PostgresDatabase:
             yield use.session
 
     @contextmanager
-    def within(self) -> Iterator[PostgresSession]:
-        """As `reading`; in the middle of a write of this thread, the session of that write."""
-        session = self._shared.writing.get(threading.get_ident())
-        if session is not None:
-            yield session
-            return
-        with self.reading() as looking:
-            yield looking
-
-    @contextmanager
     def snapshot(self) -> Iterator[PostgresSession]:
         """A consistent view. Nested in another one of this thread, the view of that."""
         with self._errors, self._used() as use:
@@ -111,15 +101,12 @@ class PostgresDatabase:
             self._apart(is_write=True) as session,
         ):
             session.connection = shared.begun(session.connection, self._locking(project, waits), waits)
-            shared.writing[me] = session
             try:
                 yield session
                 self._commit(session.connection)
             except BaseException:
                 _roll_back(session.connection)
                 raise
-            finally:
-                shared.writing.pop(me, None)
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:

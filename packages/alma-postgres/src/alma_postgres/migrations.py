@@ -9,14 +9,18 @@ from alma_postgres.compiling import layout
 
 Migration = Callable[[Connection, str], None]
 
+LAYOUT, FORMER = "p002_outcomes_alone", "p001_first_layout"
+"""Names of the migration that leads to today's layout, which new stores begin with, and of the one that former versions began with."""
 
-def p001_first_layout(connection: Connection, schema: str) -> None:
-    """The tables as `alma.storage.relational.tables` declares them."""
-    for statement in layout(schema):
-        connection.execute(statement)
+MIGRATIONS: Sequence[Migration] = ()
 
-
-MIGRATIONS: Sequence[Migration] = (p001_first_layout,)
+_DROP_RETIRED = (
+    "DROP TABLE {}.evidence",
+    "DROP INDEX {}.memory_evidence",
+    "DROP INDEX {}.memory_partition",
+    "ALTER TABLE {}.memory DROP COLUMN evidence",
+    "CREATE INDEX memory_partition ON {}.memory (partition)",
+)
 
 
 TABLE_IN_SCHEMA = (
@@ -37,18 +41,38 @@ def applied_migrations(connection: Connection, schema: str) -> set[str]:
     return {str(name) for (name,) in connection.execute(query)}
 
 
-def missing_migrations(applied: set[str]) -> list[Migration]:
-    """Those still to run. `ConfigurationError` for a database that a newer ALMA made."""
-    unknown = applied - {migration.__name__ for migration in MIGRATIONS}
+def is_former(applied: set[str]) -> bool:
+    """Returns True for a store that a former version made and that was not brought to the layout. `ConfigurationError` if a newer ALMA made it."""
+    unknown = applied - {FORMER, LAYOUT, *(migration.__name__ for migration in MIGRATIONS)}
     if unknown:
         raise ConfigurationError(f"the database was made by a newer ALMA (it knows {sorted(unknown)[0]}); upgrade alma-postgres")
+    return LAYOUT not in applied
+
+
+def missing_migrations(applied: set[str]) -> list[Migration]:
+    """Those still to run on a store of the layout."""
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 
 def migrate(connection: Connection, schema: str, *, at: int) -> None:
-    """Runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
+    """Makes the tables where there are none, and runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
     applied = applied_migrations(connection, schema)
+    if not applied:
+        for statement in layout(schema):
+            connection.execute(statement)
+        _note(connection, schema, LAYOUT, at=at)
     for migration in missing_migrations(applied):
         migration(connection, schema)
-        noted = sql.SQL("INSERT INTO {}.migration (name, applied_at) VALUES (%s, %s)").format(sql.Identifier(schema))
-        connection.execute(noted, (migration.__name__, at))
+        _note(connection, schema, migration.__name__, at=at)
+
+
+def drop_retired(connection: Connection, schema: str, *, at: int) -> None:
+    """Brings the tables of a former version to the layout. The caller has turned what is in them into what the layout holds."""
+    for statement in _DROP_RETIRED:
+        connection.execute(sql.SQL(statement).format(sql.Identifier(schema)))
+    _note(connection, schema, LAYOUT, at=at)
+
+
+def _note(connection: Connection, schema: str, name: str, *, at: int) -> None:
+    noted = sql.SQL("INSERT INTO {}.migration (name, applied_at) VALUES (%s, %s)").format(sql.Identifier(schema))
+    connection.execute(noted, (name, at))

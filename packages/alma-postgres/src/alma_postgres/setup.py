@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from alma.errors import ConfigurationError
 from alma_postgres.address import DEFAULT_SCHEMA, checked_schema
 from alma_postgres.compiling import layout, table_names, tables_of_projects
-from alma_postgres.migrations import MIGRATIONS
+from alma_postgres.migrations import LAYOUT, MIGRATIONS
 from alma_postgres.nearest import MOST_NUMBERS, UPTO, table_name, vector_tables
 
 DEFAULT_ROLE = "alma_app"
@@ -30,7 +30,8 @@ def _lines(schema: str, role: str, projects: Sequence[str], dimension: int | Non
     yield "BEGIN;"
     yield f"CREATE SCHEMA {schema};"
     yield from (f"{statement};" for statement in layout(schema))
-    names = ", ".join(f"('{migration.__name__}', (extract(epoch FROM now()) * 1000000)::bigint)" for migration in MIGRATIONS)
+    made = (LAYOUT, *(migration.__name__ for migration in MIGRATIONS))
+    names = ", ".join(f"('{name}', (extract(epoch FROM now()) * 1000000)::bigint)" for name in made)
     yield f"INSERT INTO {schema}.migration (name, applied_at) VALUES {names};"
     yield f"DO $$ BEGIN CREATE ROLE {role} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
     yield f"GRANT USAGE ON SCHEMA {schema} TO {role};"

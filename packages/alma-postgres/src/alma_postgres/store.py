@@ -6,14 +6,15 @@ from datetime import datetime
 import psycopg
 from psycopg import sql
 
-from alma.errors import ConflictError, CorruptStoreError
+from alma.errors import ConfigurationError, ConflictError, CorruptStoreError, StorageError
 from alma.storage.relational.rows import TEXT
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.strategies import compared_hashes
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_rows import TextRows
+from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.types.identity import to_micros
 from alma.types.stored import StoreRequest, VectorsRequest
 from alma_postgres.address import Address
@@ -21,7 +22,7 @@ from alma_postgres.compiling import table_names
 from alma_postgres.database import PostgresDatabase
 from alma_postgres.driver_errors import translated
 from alma_postgres.holders import Holders
-from alma_postgres.migrations import applied_migrations, migrate, missing_migrations
+from alma_postgres.migrations import applied_migrations, drop_retired, is_former, migrate, missing_migrations
 from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.session import PostgresSession
 
@@ -43,14 +44,14 @@ class PostgresStorage(RelationalStore):
         """Opens a store that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged."""
         self.database = PostgresDatabase(address, lock_timeout=lock_timeout)
         try:
-            self._migrate(to_micros(at))
+            self._migrate(seal or OpenSeal(), to_micros(at))
             super().__init__(self.database, TextRows(), seal=seal)
             self.holders = Holders(self.database)
         except BaseException:
             self.database.close()
             raise
 
-    def _migrate(self, at: int) -> None:
+    def _migrate(self, seal: Seal, at: int) -> None:
         schema = self.database.schema
         with self.database.reading() as session:
             applied = applied_migrations(session.connection, schema)
@@ -58,9 +59,28 @@ class PostgresStorage(RelationalStore):
             raise CorruptStoreError(
                 f"{self.database.name} holds no store of ALMA; give another schema, or restore it from a backup"
             )
+        if is_former(applied):
+            self._upgrade(seal, at)
         if missing_migrations(applied):
             with self.database.transaction() as session:
                 migrate(session.connection, schema, at=at)
+
+    def _upgrade(self, seal: Seal, at: int) -> None:
+        """Brings the store of a former version to today's layout, in one transaction. Other processes wait with writes meanwhile."""
+        schema, name = self.database.schema, self.database.name
+        try:
+            with self.database.transaction() as session:
+                if not is_former(applied_migrations(session.connection, schema)):
+                    return
+                reports = list(upgrade_projects(session, TextRows(), seal, at=at))
+                drop_retired(session.connection, schema, at=at)
+        except StorageError as error:
+            if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
+                raise ConfigurationError(
+                    f"{name} is of a former ALMA, and this role may not change its tables: open it once as their owner, say by `alma verify`"
+                ) from error
+            raise
+        log_upgrade(name, reports)
 
     @property
     def file(self) -> str:

@@ -23,6 +23,7 @@ from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.slice import MemorySlice
+from alma.types.strategies import TRIED
 from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
@@ -283,8 +284,10 @@ class Episode:
 
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
-    """Returns the exposures of a slice, in rank order."""
+    """Returns the exposures of a slice, in rank order: of its memories, then of its ways that are no rules, by the newest outcome behind each."""
+    ways = {way.id: (way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.rule == TRIED}
+    items = [(item.memory.id, item.tag, item.score) for item in memories.recalled if item.memory.id not in ways]
     return tuple(
-        Exposure(memory_id=item.memory.id, tag=item.tag, rank=rank, score=item.score)
-        for rank, item in enumerate(memories.recalled, start=1)
+        Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)
+        for rank, (memory_id, tag, score) in enumerate([*items, *ways.values()], start=1)
     )

@@ -22,7 +22,6 @@ from alma.config import (
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
 from alma.errors import (
     ConfigurationError,
-    CorruptStoreError,
     EmbedderMismatchError,
     MissingDependencyError,
     StorageError,

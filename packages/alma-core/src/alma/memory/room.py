@@ -6,25 +6,22 @@ import io
 import logging
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
-from alma_learning import forget_texts
-
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.embedding.scale import Scale
-from alma.errors import ConfigurationError, EmbeddingError, StorageError, ValidationError
-from alma.memory.forecasting import JudgedBag
+from alma.errors import StorageError, ValidationError
 from alma.memory.arguments import checked_call
+from alma.memory.forecasting import JudgedBag
 from alma.memory.index_cache import IndexCache
+from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
-from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
@@ -47,7 +44,6 @@ from alma.protocols import (
     Store,
     StoredVectors,
     VectorsRequest,
-    Write,
 )
 from alma.scoring import Profile
 from alma.text import normalised, spelt
@@ -55,6 +51,7 @@ from alma.types.identity import to_micros
 from alma.types.partition import Partition
 from alma.types.scope import MemoryScope, UserWall
 from alma.vectors import SnapshotIdentity
+from alma_learning import forget_texts
 
 _LOG = logging.getLogger("alma")
 
@@ -232,7 +229,7 @@ class Room:
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
-        self.projections = OutcomeProjections(self)
+        self.projections = OutcomeProjections(self.project, self.store.texts, self.store.agents, self.store.users)
 
     def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
         """Returns whether anything was recorded for a user of an agent, given all partitions."""

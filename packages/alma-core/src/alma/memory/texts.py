@@ -7,14 +7,14 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 import numpy as np
-from alma_learning import SENTENCES as BACKGROUND
 from numpy.typing import NDArray
 
+from alma.embedding.scale import OWN, SENTENCES, Scale, is_measured, scale_of
 from alma.errors import AlmaError, EmbeddingError
 from alma.forking import renewed_in_children
-from alma.embedding.scale import OWN, SENTENCES, Scale, is_measured, scale_of
 from alma.protocols import Embedder, Project, WordEmbedder
 from alma.types.embedding import Fingerprint
+from alma_learning import SENTENCES as BACKGROUND
 
 REMEMBERED = 1024
 UNIT_TOLERANCE = 0.01

@@ -18,6 +18,8 @@ from alma.protocols.reading import Journaled as Journaled
 from alma.protocols.reading import Log as Log
 from alma.protocols.reading import Lookups as Lookups
 from alma.protocols.reading import Memories as Memories
+from alma.protocols.reading import Outcomes as Outcomes
+from alma.protocols.reading import Records as Records
 from alma.protocols.reading import Searchable as Searchable
 from alma.protocols.reading import Snapshot as Snapshot
 from alma.protocols.stores import CachesVectors as CachesVectors

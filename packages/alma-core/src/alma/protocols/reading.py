@@ -13,7 +13,33 @@ from alma.types.recorded import RecordedOutcome
 from alma.types.stored import DayCount, Entry, JournalEntry, PartitionCount, PartitionDay, Place, Sizes, StoredRow, UsageTotals
 
 
-class Lookups(Protocol):
+class Outcomes(Protocol):
+    """Reads outcomes as learning does."""
+
+    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
+        """Returns the outcomes of partitions in the order in which they were recorded, archived ones included."""
+
+    def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
+        """Returns those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""
+
+
+class Records(Protocol):
+    """Looks up small records."""
+
+    def record(self, kind: str, keys: Iterable[str]) -> Mapping[str, tuple[int, dict[str, Any]]]:
+        """Returns version and body of small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
+
+    def records(
+        self, kind: str, *, newest: int | None = None, under: str | None = None
+    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Returns key, version and body of the small records of a kind, as a consistent view: all, by key, or the `newest` that changed last,
+        newest first.
+
+        `under` selects those whose key begins with it and a slash, without reading others. It is not combined with `newest`.
+        """
+
+
+class Lookups(Outcomes, Records, Protocol):
     """Looks up any number of things by their keys."""
 
     def partitions(self) -> Mapping[int, Partition]:
@@ -30,24 +56,6 @@ class Lookups(Protocol):
 
     def vectors(self, texts: Iterable[str]) -> Mapping[str, bytes]:
         """Returns the stored float16 vectors of texts. Texts without one are skipped."""
-
-    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
-        """Returns the outcomes of partitions in the order in which they were recorded, archived ones included."""
-
-    def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
-        """Returns those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""
-
-    def record(self, kind: str, keys: Iterable[str]) -> Mapping[str, tuple[int, dict[str, Any]]]:
-        """Returns version and body of small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
-
-    def records(
-        self, kind: str, *, newest: int | None = None, under: str | None = None
-    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Returns key, version and body of the small records of a kind, as a consistent view: all, by key, or the `newest` that changed last,
-        newest first.
-
-        `under` selects those whose key begins with it and a slash, without reading others. It is not combined with `newest`.
-        """
 
 
 class Memories(Protocol):

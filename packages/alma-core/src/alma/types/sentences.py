@@ -40,6 +40,10 @@ VERDICTS_OF_STEPS = {
 """The verdict on a step says nothing of the whole attempt."""
 
 
+AS_A_STEP = " as a step"
+"""Words for a way that was tried as a step of attempts, not as the strategy of whole ones."""
+
+
 def brief(text: str) -> str:
     """Returns stored text in the form for a note: on one line, at most `ITEM_CHARS` long."""
     return shortened(one_line(text), ITEM_CHARS)
@@ -86,7 +90,8 @@ def record_of(
     parts += [f"{partials} in part"] if partials else []
     parts += [] if now is None else [f"last {age(last, now)}"]
     is_mostly_bad = failures > successes + partials
-    said = f"failed {failures} of {times(trials)}" if is_mostly_bad else f"worked {successes} of {times(trials)}"
+    of = "1" if trials == 1 else times(trials)
+    said = f"failed {failures} of {of}" if is_mostly_bad else f"worked {successes} of {of}"
     said += where + (f" ({', '.join(parts)})" if parts else "")
     if 1 < last_run < trials:
         said += f"; the last {last_run} failed"

@@ -8,13 +8,14 @@ import pytest
 
 from alma.errors import ConflictError
 from alma.protocols import Project, Snapshot, Store
-from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, STEP
-from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportedUsage
+from alma.types.exported import ExportedCounts, ExportedMemory, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
 from alma.types.memories import Memory
+from alma.types.partition import owner_name
 from alma.types.passages import Passage, passages_of
+from alma.types.rules import RULE, WORKS, RuleRecord
 from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
 from alma_testing.clocks import START
 from alma_testing.contracts.store_writing import change, everything, put
@@ -46,7 +47,7 @@ class PortableContract(WithStore):
 
     def test_a_snapshot_of_a_project_that_was_never_written_to_is_empty(self, store: Store, project: Project) -> None:
         add(store, store.project("lab"), make_outcome())
-        assert read(project) == ((0, ""), ExportedCounts(), [], [], [])
+        assert read(project) == ((0, ""), ExportedCounts(), [], [])
 
     def test_a_snapshot_has_each_memory_as_it_was_made_and_in_that_order(self, store: Store, project: Project) -> None:
         memories = [make_outcome(), make_heuristic(confidence=0.25), make_user_preference(), make_domain_knowledge()]
@@ -55,12 +56,12 @@ class PortableContract(WithStore):
             add(store, project, memory.model_copy(update={"created_at": at, "updated_at": at}))
         add(store, store.project("lab"), make_outcome())
         rows = rows_of(project)
-        _, _, _, lines, _ = read(project)
+        _, _, _, lines = read(project)
         assert [line.id for line in lines] == [memory.id for memory in memories]
         for line in lines:
             row = rows["memory", line.id]
             assert {name: to_micros(getattr(line, name)) for name in TIMES} == {name: row[name] for name in TIMES}
-            plain = line.model_dump(include={"kind", "agent", "body", "confidence", "successes", "trials", "evidence"})
+            plain = line.model_dump(include={"kind", "agent", "body", "confidence", "successes", "trials"})
             assert plain == {name: row[name] for name in plain}
 
     def test_a_memory_comes_with_its_passages_by_position_and_its_usage(self, store: Store, project: Project) -> None:
@@ -69,7 +70,7 @@ class PortableContract(WithStore):
         add(store, project, plain)
         with project.write(actor="agent", operation="usage", at=AT) as write:
             write.count_usage({memory.id: {"used": 2, "thumbs_down": 1, "credited_successes": 0.25, "credited_trials": 0.75}})
-        _, _, _, (line, other), _ = read(project)
+        _, _, _, (line, other) = read(project)
         passages = [each.model_dump(exclude={"is_embedded", "vector"}) for each in line.passages]
         assert passages == [{name: getattr(turn, name) for name in passages[0]} for turn in TURNS]
         assert [each.is_embedded for each in line.passages] == [True, False]
@@ -85,15 +86,14 @@ class PortableContract(WithStore):
         assert [each.vector for each in full.passages] == [vector, None]
 
     def test_archived_memories_are_in_a_snapshot_and_all_is_counted(self, store: Store, project: Project) -> None:
-        memory, evidence = make_outcome(), evidence_of("agent")
+        memory = make_outcome()
         add(store, project, memory, make_heuristic(), make_user_preference())
         change(project, memory, archived_at=AT)
         put(project, "session", "s1", {}, version=0)
-        keep(project, evidence)
-        _, counts, _, lines, found = read(project)
-        assert counts == ExportedCounts(memories=3, archived=1, records=1, evidence=1)
+        _, counts, _, lines = read(project)
+        assert counts == ExportedCounts(memories=3, archived=1, records=1)
         assert {line.id: line.archived_at for line in lines if line.archived_at} == {memory.id: START}
-        assert (len(lines), found) == (3, [evidence])
+        assert len(lines) == 3
 
     def test_a_snapshot_has_the_small_records_by_kind_and_key(self, store: Store, project: Project) -> None:
         for kind, key in (("session", "b"), ("note", "z"), ("session", "a")):
@@ -101,27 +101,26 @@ class PortableContract(WithStore):
         put(project, "session", "b", {"of": "b again"}, version=1, at=AT + 1_000_000)
         put(store.project("lab"), "session", "c", {}, version=0)
         later = START + timedelta(seconds=1)
-        _, _, records, _, _ = read(project)
+        _, _, records, _ = read(project)
         assert records == [
             ExportedRecord(kind="note", key="z", version=1, updated_at=START, body={"of": ["z"]}),
             ExportedRecord(kind="session", key="a", version=1, updated_at=START, body={"of": ["a"]}),
             ExportedRecord(kind="session", key="b", version=2, updated_at=later, body={"of": "b again"}),
         ]
 
-    def test_a_snapshot_of_an_agent_has_its_memories_and_evidence_and_no_others(self, store: Store, project: Project) -> None:
+    def test_a_snapshot_of_an_agent_has_its_memories_and_rules_and_no_others(self, store: Store, project: Project) -> None:
         mine, archived = make_outcome(agent="ann"), make_heuristic(agent="ann")
         add(store, project, mine, make_outcome(agent="bob"), make_user_preference(user_id="ann"), archived)
         add(store, store.project("lab"), make_outcome(agent="ann"))
         change(project, archived, archived_at=AT)
-        kept = {name: evidence_of(name) for name in ("ann", "bob")}
-        keep(project, *kept.values())
-        head, counts, records, lines, evidence = read(project, agent="ann")
+        for name in ("ann", "bob", owner_name("ann", "eve")):
+            put(project, RULE, f"of {name}", RuleRecord(name, 0, name, WORKS, ()).body(), version=0)
+        head, counts, records, lines = read(project, agent="ann")
         assert {line.id for line in lines} == {mine.id, archived.id}
-        assert evidence == [kept["ann"]]
-        assert counts == ExportedCounts(memories=2, archived=1, records=len(records), evidence=1)
-        assert head == (3, project.head_at(3))
-        nobody = read(project, agent="nobody")
-        assert (nobody[1].memories, nobody[1].archived, nobody[1].evidence, nobody[3], nobody[4]) == (0, 0, 0, [], [])
+        assert {record.key for record in records} == {"of ann", f"of {owner_name('ann', 'eve')}"}
+        assert counts == ExportedCounts(memories=2, archived=1, records=2)
+        assert head == (5, project.head_at(5))
+        assert read(project, agent="nobody")[1:] == (ExportedCounts(), [], [])
 
     def test_a_snapshot_of_an_agent_has_its_episodes_and_the_definitions_of_kinds(self, project: Project) -> None:
         for number, name in enumerate(("ann", "bob")):
@@ -141,21 +140,19 @@ class PortableContract(WithStore):
         memories = [make_outcome(task_description=f"Task {number}") for number in range(2)]
         add(store, project, *memories)
         put(project, "session", "s1", {"step": 1}, version=0)
-        keep(project, evidence_of("agent"))
         before, other = read(project), again.project("shop")
         with project.snapshot() as stored:
-            assert stored.head() == (3, project.head_at(3))
+            assert stored.head() == (2, project.head_at(2))
             first = next(lines := stored.memories(vectors=False))
             add(again, other, make_outcome(task_description="Later"))
             change(other, memories[1], archived_at=AT)
             put(other, "session", "s1", {"step": 2}, version=1)
             put(other, "session", "s2", {}, version=0)
-            keep(other, evidence_of("newcomer"))
             assert [first, *lines] == before[3]
             assert lines_of(stored) == before
         after = read(project)
-        assert after[0] == (8, project.head_at(8))
-        assert after[1] == ExportedCounts(memories=3, archived=1, records=2, evidence=2)
+        assert after[0] == (6, project.head_at(6))
+        assert after[1] == ExportedCounts(memories=3, archived=1, records=2)
 
     def test_memories_are_listed_by_the_time_they_were_made(self, store: Store, project: Project) -> None:
         rows = made_on(store, project, 3, 0, 2, 1)
@@ -244,50 +241,19 @@ class PortableContract(WithStore):
         assert (contents(project), project.head()) == (before, 1)
 
 
-Lines = tuple[tuple[int, str], ExportedCounts, list[ExportedRecord], list[ExportedMemory], list[ExportedEvidence]]
+Lines = tuple[tuple[int, str], ExportedCounts, list[ExportedRecord], list[ExportedMemory]]
 
 
 def lines_of(stored: Snapshot) -> Lines:
     """Returns all content of an open snapshot, without vectors."""
     memories = list(stored.memories(vectors=False))
-    return stored.head(), stored.counts(), list(stored.records()), memories, list(stored.evidence())
+    return stored.head(), stored.counts(), list(stored.records()), memories
 
 
 def read(project: Project, *, agent: str | None = None) -> Lines:
     """Returns all content of a new snapshot."""
     with project.snapshot(agent=agent) as stored:
         return lines_of(stored)
-
-
-def evidence_of(agent: str) -> ExportedEvidence:
-    """Returns the counts behind a rule of an agent."""
-    return ExportedEvidence(
-        id=f"evidence of {agent}",
-        agent=agent,
-        task_class="deploy",
-        strategy_hash="a1b2c3d4e5f60718",
-        strategy="Blue-green",
-        successes=2.5,
-        trials=3.0,
-        operative_successes=1.5,
-        operative_trials=2.0,
-        unverified=1,
-        observed_at=START,
-        recent=(("a1b2c3d4", 1, AT),),
-        reasons=(("timed out", 1, AT),),
-        heuristic=None,
-        heuristic_status=None,
-        anti_pattern=None,
-        anti_pattern_status=None,
-        task="Deploy the auth service",
-    )
-
-
-def keep(project: Project, *evidence: ExportedEvidence) -> None:
-    """Stores counts behind rules in one write."""
-    rows = [{**line.model_dump(mode="json", exclude={"type"}), "observed_at": to_micros(line.observed_at)} for line in evidence]
-    with project.write(actor="agent", operation="learn", at=AT) as write:
-        write.apply([Change("evidence", row["id"], None, row) for row in rows])
 
 
 def add_each(store: Store, project: Project, *memories: Memory) -> list[int]:

@@ -69,6 +69,8 @@ class ReembeddableContract(WithStore):
         before = rows_of(project)
         next_vectors.put(made_for(next_vectors.missing(after=0, limit=99)))
         assert next_vectors.progress() == (5, 5)
+        assert not next_vectors.switch()  # strategies are compared by vectors of their own
+        next_vectors.put_compared({one: vector_of(one[1], OTHER.dimension) for one in next_vectors.compared()})
         assert next_vectors.switch()
         assert isinstance(filled, Reembeddable)
         renewed = filled.renewed()

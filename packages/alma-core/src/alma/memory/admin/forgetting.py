@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from alma.errors import CorruptStoreError, ValidationError
+from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
@@ -15,6 +15,7 @@ from alma.memory.rules import (
     KIND_OF_SIDE,
     Rule,
     anchors_without,
+    archive_rule,
     find_rules,
     owners_with_outcomes,
     put_record,
@@ -25,10 +26,10 @@ from alma.text import quoted
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
-from alma.types.kinds import KINDS, MemoryType
-from alma.types.stored import QUARANTINE
+from alma.types.kinds import KINDS
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
+from alma.types.stored import QUARANTINE
 
 _LOG = logging.getLogger("alma")
 
@@ -100,8 +101,7 @@ def _doubtful_rules(room: Room, owner: str | None, below: float) -> dict[str, Ru
     for agent, user in owners_with_outcomes(room):
         if owner in (None, agent):
             for rule in rules_of(room, agent, user):
-                mean = rule.row.mean if KIND_OF_SIDE[rule.record.side] is MemoryType.HEURISTIC else 1 - rule.row.mean
-                if mean < below:
+                if rule.confidence < below:
                     found.setdefault(rule.id, rule)
     return found
 
@@ -202,16 +202,14 @@ def _archive(
                 write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
         for rule in (rules or {}).values():
-            words = {"way": None} if without_words else {}
-            put_record(write, replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at, **words))
+            archive_rule(write, rule, at, without_words=without_words)
         return write.seq
 
 
 def purged_report(
     room: Room, kinds: Mapping[str, str], records: Sequence[str], report: ForgetReport, *, actor: str
 ) -> ForgetReport:
-    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown.
-"""
+    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown."""
     ids = list(kinds)
     erased = _purged(room, ids, records, actor)
     known = () if erased is None else tuple(erased.known)

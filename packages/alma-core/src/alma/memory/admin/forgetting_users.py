@@ -16,8 +16,7 @@ from alma.types.partition import user_in
 
 @dataclass(slots=True)
 class _Found:
-    """What there is of a user, in rows and in the journal: memories with their kinds, and small records of episodes.
-"""
+    """What there is of a user, in rows and in the journal: memories with their kinds, and small records of episodes."""
 
     user: str
     kinds: dict[str, str] = field(default_factory=dict)

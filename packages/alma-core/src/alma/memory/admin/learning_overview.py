@@ -4,8 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from alma_learning import Table
-
 from alma.evidence import Tally
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
@@ -17,6 +15,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 from alma.types.overview import ClassView, DayCount, LearningView, RunsView
 from alma.types.strategies import Range
+from alma_learning import Table
 
 MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6
@@ -61,7 +60,7 @@ def _classes(room: Room) -> tuple[list[ClassView], int]:
 
 
 def _view(table: Table, records: Records, agent: str) -> ClassView:
-    rows = [record for record, _, _ in records_in(table, records, reader=agent, similarity=False)]
+    rows = list(records_in(table, records, reader=agent, similarity=False))
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,
@@ -69,6 +68,7 @@ def _view(table: Table, records: Records, agent: str) -> ClassView:
         task_type=table.task_type,
         trials=table.trials,
         successes=table.successes,
+        partials=table.partials,
         strategies=len(rows),
         rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
     )

@@ -41,7 +41,11 @@ def counts(
     added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
     earlier, later = _credit(before), _credit(after)
     changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
-    there = {**added, **dict.fromkeys(rules), **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added)}
+    there = {
+        **added,
+        **dict.fromkeys(rules),
+        **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added),
+    }
     for memory_id, change in changes.items():
         if change and memory_id in there:
             added.setdefault(memory_id, {}).update(change)

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from alma.errors import CorruptStoreError
-from alma.memory.forecasting import Bag, JudgedBag, forecast
 from alma.memory.damage import naming_damage
 from alma.memory.episodes.records import END, EPISODE, stored_steps
+from alma.memory.forecasting import Bag, JudgedBag, forecast
 from alma.memory.room import Room
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Step
 from alma.types.kinds import Verdict

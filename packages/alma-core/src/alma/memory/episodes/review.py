@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from alma.memory.forecasting import doubt, forecast, surprise
 from alma.memory import arguments as args
 from alma.memory.episodes import records
 from alma.memory.episodes.forecasts import Body, bags_of, is_unjudged, judged_of, newest_endings, owners_of
+from alma.memory.forecasting import doubt, forecast, surprise
 from alma.memory.room import Room
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Forecast
 from alma.types.kinds import Verdict, VerdictSource

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from alma_learning import Question as TaskQuestion
 from numpy.typing import NDArray
 
 from alma.errors import ValidationError
@@ -17,9 +16,9 @@ from alma.memory.readable import ReadableScope
 from alma.memory.recall.citations import with_citations
 from alma.memory.recall.contradictions import Disputed, disputed
 from alma.memory.recall.events import nearest_to_events
+from alma.memory.recall.learned import LearnedPart, learned_part
 from alma.memory.recall.named_speakers import named_speakers, search_named
 from alma.memory.recall.one_attempt import Folds, any_of_attempt, attempts_folded, refilled, with_attempts
-from alma.memory.recall.learned import LearnedPart, learned_part
 from alma.memory.recall.own_word import Caution, rests_on_own_word
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS, Found, Question
@@ -40,7 +39,7 @@ from alma.types.partition import Partition
 from alma.types.recalled import Factors
 from alma.types.scope import UserWall
 from alma.vectors import AnyIndex
-
+from alma_learning import Question as TaskQuestion
 
 _NONE = np.array([], dtype=np.int64)
 
@@ -183,7 +182,18 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     order = [item for item in ranking if item.memory in memories and item.memory not in attempts]
     found_disputed = disputed(room.store, order, memories, verified=asked.verified)
     return Answer(
-        question, scope, found, chosen, found_disputed.order, memories, attempts, caution, learned, found_disputed, events, nearest
+        question,
+        scope,
+        found,
+        chosen,
+        found_disputed.order,
+        memories,
+        attempts,
+        caution,
+        learned,
+        found_disputed,
+        events,
+        nearest,
     )
 
 
@@ -252,9 +262,7 @@ def candidates_of(room: Room, asked: Asked, chosen: Sequence[Contender]) -> Sequ
     ]
 
 
-def scored(
-    asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], caution: Caution, *, top_k: int
-) -> list[Ranked]:
+def scored(asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], caution: Caution, *, top_k: int) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
     candidates = caution.kept(seen)
     return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from alma_learning import Question, Side, is_warned_of, words_of_code
 
 from alma.embedding.scale import OWN
 from alma.memory import arguments as args
@@ -20,6 +19,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
+from alma_learning import Question, Side, is_warned_of, words_of_code
 
 ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
 
@@ -64,9 +64,11 @@ def _learned(room: Room, view: View, action: str, question: Question, reader: st
     """The way that the action belongs to, as attempts and as single steps tried it, where it mostly failed."""
     for is_of_steps in (False, True):
         found = found_record(view, action, question, reader=reader, is_of_steps=is_of_steps)
-        if found is None or found[1].side is not Side.FAILS or found[2] is None:
+        if found is None:
             continue
         record, row, rule = found
+        if rule is None or row.side is not Side.FAILS:
+            continue
         pattern = as_memory(room, rule, reader=reader)
         assert isinstance(pattern, AntiPattern)
         same_words = normalised(action) in map(normalised, row.wordings)
@@ -90,9 +92,7 @@ def _stated(room: Room, reader: str, user: str | None, action: str) -> list[Acti
     least = (scale or OWN).back(LEAST)
     beginning = matched_text(action)
     near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=least)
-    naming = holding(
-        room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING
-    )
+    naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
     partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
     cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= least or row in naming}

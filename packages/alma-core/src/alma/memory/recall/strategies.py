@@ -1,21 +1,16 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from hashlib import sha256
-
-from alma_learning import Question, Table
-
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.outcome_projection import View
-from alma.memory.recall.ways import found_record, question_of, records_in
+from alma.memory.recall.ways import RowOrder, found_record, question_of, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord, StrategyTable
+from alma_learning import Question, Table
 
 MOST_AMONG = 100
 LARGEST_SEED = 2**64 - 1
@@ -47,11 +42,9 @@ def strategies(
     question = question_of(room, text, kind)
     scope = readable(room, agent=reader, user_id=user)
     with room.projections.of(scope, reader=reader, user=user) as view:
-        if given:
-            rows = [_named(view, way, question, reader) for way in given]
-        else:
-            rows = _rows(view, question, reader, include_steps=bool(include_steps))
-    ordered = _Order(explore=bool(explore), seed=drawn, most=most).ordered(rows)
+        named = [_named(view, way, question, reader) for way in given]
+        rows = named or _rows(view, question, reader, include_steps=bool(include_steps))
+    ordered = RowOrder(explore=bool(explore), seed=drawn, most=most).ordered(rows)
     hint = None if any(row.trials or row.unverified for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
@@ -73,7 +66,7 @@ def _rows(view: View, question: Question, reader: str, *, include_steps: bool) -
         table = view.side(is_of_steps=is_of_steps).table(question)
         asked = question.text is not None
         found = records_in(table, records, reader=reader, is_of_steps=is_of_steps, similarity=asked)
-        rows += [record for record, _, _ in found]
+        rows += found
     return rows
 
 
@@ -97,30 +90,4 @@ def untried(way: str, table: Table, reader: str) -> StrategyRecord:
         interval=Range(lower=0.0, upper=1.0),
         last_used=from_micros(0),
         verdict=Judgement.UNKNOWN,
-        summary=f"{way}: not tried on such tasks",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """Best first, at most `most`: by the expected rate, then by trials; or by its upper bound to explore. Ties by the hash of the strategy,
-    with the seed if there is one, so that the order of two rows does not depend on which others are compared."""
-
-    explore: bool
-    seed: int | None
-    most: int
-
-    def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
-        """Returns the first ones of rows, the best one with the probability with which it was chosen among its equals."""
-        values = [self._value(row) for row in rows]
-        start = "" if self.seed is None else f"{self.seed} "
-        ties = [sha256((start + row.strategy).encode()).digest() for row in rows]
-        places = sorted(range(len(rows)), key=lambda place: (values[place], ties[place]))[: self.most]
-        if not places:
-            return []
-        chance = 1.0 if self.seed is None else 1 / values.count(min(values))
-        return [rows[places[0]].model_copy(update={"propensity": chance}), *(rows[place] for place in places[1:])]
-
-    def _value(self, row: StrategyRecord) -> tuple[float, int]:
-        rate = row.interval.upper if self.explore else row.expected
-        return -round(rate, 9), 0 if self.explore else -row.trials  # sums of floats in another order are equal

@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
 
+from alma.errors import CorruptStoreError
 from alma.protocols import Place
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
-from alma.storage.relational.rows import TEXT, Row, memory_from, text_hash
+from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
+from alma.storage.relational.seal import Seal
 from alma.storage.relational.small_records import small_records
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.kinds import MemoryType
@@ -135,9 +137,9 @@ class Lookups:
                 if partition not in held:
                     held = self._holding((partition,))
                 if held[partition].kind == MemoryType.OUTCOME:
-                    opened = seal.open(body, place="memory.body", row=(view.project, memory_id))
                     times = seen_at, created_at, archived_at is not None
-                    yield RecordedOutcome(row, held[partition], memory_id, json.loads(opened), successes, *times)
+                    said = _body(seal, body, (view.project, memory_id))
+                    yield RecordedOutcome(row, held[partition], memory_id, said, successes, *times)
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
@@ -201,6 +203,13 @@ def _distinct(keys: Iterable[str]) -> list[str]:
     if isinstance(keys, str):  # it would be taken for keys of one character each
         raise TypeError(f"keys are needed, not the text {keys[:60]!r}")
     return list(dict.fromkeys(keys))
+
+
+def _body(seal: Seal, stored: bytes, row: tuple[int, str]) -> dict[str, Any]:
+    try:
+        return dict(json.loads(seal.open(stored, place="memory.body", row=row)))
+    except UNREADABLE as error:
+        raise CorruptStoreError(f"memory {row[1]} is damaged: {error}; see `alma verify`") from error
 
 
 def _usage(counts: Sequence[float | None]) -> dict[str, float] | None:

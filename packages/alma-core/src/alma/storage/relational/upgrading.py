@@ -4,6 +4,7 @@ Planning is pure: it takes the rows that the journal leads to, retired ones incl
 exports that a former version wrote.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,9 @@ _STEP_SIGN, _SIGN_AT = "s", 16
 """The character of an id of counts that says that they are of steps, and its place. The key of the strategy follows it."""
 
 _HALF = 0.5
+MOST_NAMED = 10
+
+_LOG = logging.getLogger("alma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,18 @@ def upgrade_projects(session: Session, text: TextIndex, seal: Seal, *, at: int) 
             yield project, report
 
 
+def log_upgrade(name: str, reports: Iterable[tuple[str, Mapping[str, Any]]], *, copy: object = None) -> None:
+    """Logs that a store was upgraded, and which rules are only claimed any more."""
+    kept = f"; what it was before is in {copy}, until `alma compact`" if copy is not None else ""
+    _LOG.warning("%s was brought up to date: counts and learned rules follow from its outcomes now%s", name, kept)
+    for project, report in reports:
+        if imported := report["imported"]:
+            named = ", ".join(one["id"] for one in imported[:MOST_NAMED])
+            _LOG.warning(
+                "project %s: no outcome bears out %d rules any more; they are kept as stated: %s", project, len(imported), named
+            )
+
+
 def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: int) -> Row | None:
     former = Former(found.rows)
     seq, head, _ = view.ends()
@@ -193,20 +209,19 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
         *(view.session, project, view.project, seq + 1, head, found.learned_seq, 0),
         *(ACTOR, UPGRADED, at, view.seal, text, known, {}),
     )
-    rules, counts = list(former.rules()), list(former.unborne_counts())
-    changes = [change for rule in rules for change in _changes_of(rule, former, at=at) if _fits(view, change)]
-    changes += [change for key, row in former.unmarked_steps() for change in _marked(key, row) if _fits(view, change)]
+    rules, stated = list(former.rules()), ((count.memory(project), count) for count in former.unborne_counts())
+    counts = [(memory, count) for memory, count in stated if ("memory", memory.id) not in found.rows]
+    changes = [change for rule in rules for change in _changes_of(rule, former, at=at) if _is_due(view, change)]
+    changes += [change for key, row in former.unmarked_steps() for change in _marked(key, row) if _is_due(view, change)]
     if not changes and not counts:
         end = {"of_row": view.project, "head_seq": seq, "head_hash": head, "learned_seq": found.learned_seq}
         view.session.run("project_advance", end)
         return None
     gone = {change.key for change in changes if change.table == "memory" and change.after is None}
     imported = [{"id": rule.id, "successes": rule.successes, "trials": rule.trials} for rule in rules if rule.record is None]
-    for count in counts:
-        memory = count.memory(project)
-        if ("memory", memory.id) not in found.rows:
-            write.add(memory, passages_of(memory), {})
-            imported.append({"id": memory.id, "successes": count.successes, "trials": count.trials, "counts": count.id})
+    for memory, count in counts:
+        write.add(memory, passages_of(memory), {})
+        imported.append({"id": memory.id, "successes": count.successes, "trials": count.trials, "counts": count.id})
     report = {"rules": len(gone), "imported": imported}
     note = {"version": 1, "body": report, "updated_at": at}
     write.apply([*changes, Change("record", f"{MAINTENANCE}/{UPGRADE}", None, note)])
@@ -241,8 +256,10 @@ def _marked(key: str, row: Mapping[str, Any]) -> list[Change]:
     return [Change("memory", key, {"body": row["body"]}, {"body": body})]
 
 
-def _fits(view: View, change: Change) -> bool:
-    """Returns True if a row is what the change expects. A damaged one is left as it is, for `verify` to report."""
+def _is_due(view: View, change: Change) -> bool:
+    """Returns True if a row is what the change expects, and not yet what it is to be. A damaged one is left as it is, for `verify` to report."""
+    if change.before == change.after:
+        return False
     try:
         raw = TABLES[change.table].raw(view, change.key)
         row = None if raw is None else TABLES[change.table].decoded(view, raw)

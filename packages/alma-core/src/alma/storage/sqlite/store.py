@@ -65,10 +65,12 @@ class SQLStorage(RelationalStore):
     def _check_made(self) -> None:
         self.database.check_whole()
         with self.database.reading() as connection:
-            if not applied_migrations(connection):
+            applied = applied_migrations(connection)
+            if not applied:
                 raise CorruptStoreError(
                     f"{self.path} is no database of ALMA; move it away, give another name, or restore it from a backup"
                 )
+            is_former(applied)  # that of a newer ALMA is left alone
 
     def _migrate(self, text: TextIndex, seal: Seal, at: int) -> None:
         """Brings the tables up to date. The seal has to be known: what a former version learned is in its journal."""

@@ -1,6 +1,5 @@
 """Brings a database file of a former version to today's layout, in one transaction, after a copy of it was made beside it."""
 
-import logging
 import os
 import sqlite3
 import uuid
@@ -11,14 +10,12 @@ from alma import folders
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import note_checksum
 from alma.storage.relational.text_index import TextIndex
-from alma.storage.relational.upgrading import upgrade_projects
+from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.former_migrations import migrate_former
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, LAYOUT, applied_migrations, is_former, note_migration
 from alma.storage.sqlite.session import Connection
-
-_LOG = logging.getLogger("alma")
 
 _DROP_RETIRED = (
     "DROP TABLE evidence",
@@ -42,13 +39,7 @@ def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) ->
         reports = list(upgrade_projects(connection, text, seal, at=at))
         _drop_retired(connection)
         note_migration(connection, LAYOUT, at=at)
-    _LOG.info("%s was upgraded; what it was before is in %s, until `alma compact`", database.path, copy)
-    for project, report in reports:
-        if report["imported"]:
-            _LOG.warning(
-                "project %s has %d rules that no outcome bears out any more; they are kept as stated ones: %s",
-                *(project, len(report["imported"]), ", ".join(one["id"] for one in report["imported"][:10])),
-            )
+    log_upgrade(str(database.path), reports, copy=copy)
 
 
 def _drop_retired(connection: Connection) -> None:
