@@ -1,10 +1,8 @@
-"""Helpers that read what a project has learned: its rules, and the counts behind them."""
+"""Helpers that read what a project has learned: its rules, and the counts of the ways that were tried."""
 
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic
-from alma.storage.relational.evidence import evidence_from
-from alma.types.evidence import Evidence
 
 HIDDEN = frozenset({"id", "created_at", "updated_at", "project_id"})
 
@@ -21,20 +19,10 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
     return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
 
 
-def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
-    """The evidence on strategies, of one agent or of all; that of outcomes which are alone in their classes, too."""
-    project = alma._room.project
-    rows = [(stored.table, stored.row) for stored in project.rows() if stored.row]
-    counted = [evidence_from(row) for table, row in rows if table == "evidence"]
-    resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
-    behind = project.learned.behind([place.memory for place in project.find(resting).values()])
-    alone = [stored.evidence for stored in behind.values() if not stored.is_stored]
-    return [one for one in (*counted, *alone) if one.names_strategy and agent in (None, one.agent)]
-
-
-def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
-    """Lifetime successes and trials by strategy."""
-    return {one.strategy: (one.lifetime.successes, one.lifetime.trials) for one in evidence(alma, agent)}
+def counts(alma: ALMA, agent: str = "dev", task: str | None = None) -> dict[str, tuple[int, int]]:
+    """Whole successes and trials by way, of attempts and of steps, on tasks like one or on all."""
+    rows = alma.strategies(task, agent, include_steps=True, limit=1_000)
+    return {row.strategy: (row.successes, row.trials) for row in rows}
 
 
 def told(alma: ALMA) -> list[dict[str, Any]]:
