@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -66,6 +67,18 @@ def test_undoing_the_archiving_of_a_rule_brings_it_back(alma: ALMA, clock: Manua
     assert heuristics(alma) == [rule]
 
 
+def test_a_rule_that_rested_on_one_user_stays_away_when_another_user_does_the_same(alma: ALMA) -> None:
+    for _ in range(4):
+        alma.learn("dev", TASK, "success", "canary", user_id="ann")
+    (rule,) = heuristics(alma)
+    alma.forget(memory_ids=[rule.id])
+
+    alma.learn("dev", TASK, "success", "canary", user_id="bob")
+
+    assert heuristics(alma) == []
+    assert alma.retrieve(TASK, "dev", user_id="bob").heuristics == []
+
+
 def name_of(way: str) -> str:
     return next(name for name, words in WAYS.items() if way in words)
 
@@ -94,10 +107,11 @@ class _Project:
     def empty(self) -> ALMA:
         return self.store.for_project(f"archived {next(NUMBERS)}")
 
-    def learn(self, agent: str, way: str, outcome: str, times: int) -> None:
+    def learn(self, agent: str, way: str, outcome: str, times: int, user: str | None = None) -> None:
+        error = "it broke" if outcome == "failure" else None
         for _ in range(times):
             self.clock.advance(minutes=7)
-            self.alma.learn(agent, TASK, outcome, way, error_message="it broke" if outcome == "failure" else None)
+            self.alma.learn(agent, TASK, outcome, way, error_message=error, user_id=user)
 
     def archive(self, number: int) -> None:
         found = sorted(rules(self.alma).items())
@@ -142,8 +156,8 @@ class _Project:
         found = rules(self.alma)
         assert not {*found} & {*self.gone}
         assert not {*found.values()} & {*self.gone.values()}
-        for agent in ("dev", "ops"):
-            seen = self.alma.retrieve(TASK, agent, top_k=50)
+        for agent, user in (("dev", None), ("dev", "ann"), ("ops", None), ("ops", "bob")):
+            seen = self.alma.retrieve(TASK, agent, top_k=50, user_id=user)
             shown = {(one.agent, one.kind, name_of(_words(one))) for one in (*seen.heuristics, *seen.anti_patterns)}
             assert not shown & {*self.gone}
 
@@ -159,7 +173,8 @@ def store(new_place: NewPlace) -> Iterator[tuple[ALMA, ManualClock]]:
 
 numbers, ways = st.integers(0, 40), st.sampled_from([words for one in WAYS.values() for words in one])
 agents, outcomes = st.sampled_from(["dev", "dev", "ops"]), st.sampled_from(["success", "success", "failure", "partial"])
-learning = st.tuples(st.just("learn"), agents, ways, outcomes, st.integers(1, 4))
+users = st.sampled_from([None, None, "ann", "bob"])
+learning = st.tuples(st.just("learn"), agents, ways, outcomes, st.integers(1, 4), users)
 steps = st.one_of(
     learning,
     learning,
@@ -174,10 +189,12 @@ steps = st.one_of(
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # one takes seconds
-@given(done=st.lists(steps, min_size=10, max_size=60))
-def test_what_was_archived_comes_back_under_no_id(store: tuple[ALMA, ManualClock], done: list[tuple]) -> None:
+@given(done=st.lists(steps, min_size=10, max_size=60), user=users)
+def test_what_was_archived_comes_back_under_no_id(
+    store: tuple[ALMA, ManualClock], done: list[tuple[Any, ...]], user: str | None
+) -> None:
     project = _Project(*store)
-    project.learn("dev", "blue-green", "success", 4)
+    project.learn("dev", "blue-green", "success", 4, user)
     project.archive(0)
     for what, *given in done:
         getattr(project, what)(*given)

@@ -95,6 +95,7 @@ def check_numbers(alma: ALMA, task: str, agent: str, user: str | None, task_type
     attempts = [row for row in rows if not row.is_of_steps]
     found = alma.retrieve(task, agent, top_k=50, **asked)
     by_id = {row.id: row for row in rows}
+    assert bool(found.strategies) == any(row.trials for row in rows if not row.is_of_steps or row.rule != "tried")
     lines = {line[1:].partition("]")[0]: line for line in found.to_prompt(100_000).splitlines() if line.startswith("[")}
     for shown in found.strategies:
         assert whole(shown) == whole(by_id[shown.id])

@@ -54,7 +54,7 @@ class Records:
         self._by_way: dict[tuple[str, str, str], list[RuleRecord]] = {}
         for record in view.records:
             if record.way is not None:
-                self._by_way.setdefault((record.owner, record.side, record.way), []).append(record)
+                self._by_way.setdefault((agent_in(record.owner), record.side, record.way), []).append(record)
 
     def rule_of(self, row: Row, *, is_of_steps: bool = False) -> Rule | None:
         """Returns the rule that a row is; `None` for a row that is none."""
@@ -65,15 +65,17 @@ class Records:
         found = [record for record in self._candidates(row, owner, side) if self._holds(record, row)]
         if found:
             best = max(found, key=lambda record: (record.archived_at is not None, sum(record.use.values()), record.id))
-            return Rule(best, row, is_of_steps)
+            return Rule(replace(best, owner=owner), row, is_of_steps)
         return Rule(RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way), row, is_of_steps)
 
     def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
+        """Records of the agent. For which user it tried a way changes as other users' outcomes join."""
+        agent = agent_in(owner)
         outcomes = self._by_anchor.keys() & set(row.outcomes) if self._by_anchor else ()
         found = {record.id: record for anchor in outcomes for record in self._by_anchor[anchor]}
         for way in row.wordings:
-            found |= {record.id: record for record in self._by_way.get((owner, side, way), ())}
-        return (record for record in found.values() if record.owner == owner and record.side == side)
+            found |= {record.id: record for record in self._by_way.get((agent, side, way), ())}
+        return (record for record in found.values() if agent_in(record.owner) == agent and record.side == side)
 
     def _holds(self, record: RuleRecord, row: Row) -> bool:
         """Checks that a row holds most of the anchors that are left of a record; the first of them, where no row can hold most."""
