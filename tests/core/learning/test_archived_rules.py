@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.types import AntiPattern, Heuristic
+from alma.types import AntiPattern, Heuristic, Outcome
 from facade import ManualClock, NewPlace, OpenStore
 from learned import anti_patterns, heuristics
 
@@ -126,6 +126,14 @@ class _Project:
             found = self.alma.list_memories("outcome", newest_first=False, limit=1_000)
             if found:
                 self.alma.purge([found[(number * turn) % len(found)].id])
+
+        self.gone = {place: rule_id for place, rule_id in self.gone.items() if self.is_known(place)}
+
+    def is_known(self, place: Gone) -> bool:
+        """Whether anything is left of a way. Where all is purged, nothing may be kept to know it by."""
+        agent, _, name = place
+        found = self.alma.list_memories("outcome", agent, limit=1_000)
+        return any(isinstance(one, Outcome) and name_of(one.strategy_used) == name for one in found)
 
     def forget(self, number: int) -> None:
         found = self.alma.list_memories("outcome", limit=1_000)

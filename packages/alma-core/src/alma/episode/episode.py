@@ -113,9 +113,10 @@ class Episode:
             raise ValidationError(f"observe takes a text, not a {type(text).__name__}")
         with self._lock:
             self._check_open()
-            tags = {exposure.tag: exposure.memory_id for exposure in self._record.shown}
+            ways = {way.tag: way.id for way in self.memories.strategies if way.tag is not None}
+            tags = ways | {exposure.tag: exposure.memory_id for exposure in self._record.shown}
             named = cited_of(tags, text)
-            cited = [memory_id for tag, memory_id in tags.items() if tag in named]
+            cited = list(dict.fromkeys(memory_id for tag, memory_id in tags.items() if tag in named))
             if cited:
                 self._name(cited)
             return cited
@@ -283,8 +284,14 @@ class Episode:
 
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
-    """Returns the exposures of a slice, in rank order."""
+    """Returns the exposures of a slice, in rank order; after its memories the ways that are no rules, each by the newest outcome behind it.
+
+    An outcome that is among the memories itself is exposed as that.
+    """
+    shown = [(item.memory.id, item.tag, item.score) for item in memories.recalled]
+    known = {memory_id for memory_id, _, _ in shown}
+    ways = [(way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.id not in known]
     return tuple(
-        Exposure(memory_id=item.memory.id, tag=item.tag, rank=rank, score=item.score)
-        for rank, item in enumerate(memories.recalled, start=1)
+        Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)
+        for rank, (memory_id, tag, score) in enumerate([*shown, *ways], start=1)
     )

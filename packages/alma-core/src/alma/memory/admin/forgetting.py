@@ -16,6 +16,7 @@ from alma.memory.rules import (
     Rule,
     anchors_without,
     find_rules,
+    rows_behind,
     owners_with_outcomes,
     put_record,
     rules_of,
@@ -203,7 +204,7 @@ def _archive(
             write.change_memory(memory_id, archived_at=at)
         for rule in (rules or {}).values():
             words = {"way": None} if without_words else {}
-            put_record(write, replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at, **words))
+            put_record(write, replace(rule.record, anchors=anchors_without(rule.record, rule.row, ()), archived_at=at, **words))
         return write.seq
 
 
@@ -239,13 +240,14 @@ def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) 
 def _rules_to_keep(room: Room, ids: Sequence[str]) -> list[RuleRecord]:
     """The records of rules that rest on outcomes among these memories, resting on others from now on: what a caller archived stays so."""
     gone = set(ids)
-    found: list[RuleRecord] = []
-    named = {key for key, _, body in room.project.records(RULE) if gone.intersection(body.get("anchors", ()))}
-    for rule in find_rules(room, named, with_archived=True).values():
-        anchors = anchors_without(rule, ids)
-        if anchors:
-            found.append(replace(rule.record, anchors=anchors, way=None))
-    return found
+    records = [
+        RuleRecord.read(key, version, body)
+        for key, version, body in room.project.records(RULE)
+        if gone.intersection(body.get("anchors", ()))
+    ]
+    rows = rows_behind(room, records)
+    left = [(one, anchors_without(one, rows[one.id], gone)) for one in records if one.id in rows]
+    return [replace(record, anchors=anchors, way=None) for record, anchors in left if anchors]
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
