@@ -204,6 +204,6 @@ def test_what_was_archived_comes_back_under_no_id(
     project = _Project(*store)
     project.learn("dev", "blue-green", "success", 4, user)
     project.archive(0)
-    for what, *given in done:
-        getattr(project, what)(*given)
+    for what, *details in done:
+        getattr(project, what)(*details)
         project.check()
