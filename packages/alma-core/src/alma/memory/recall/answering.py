@@ -145,7 +145,7 @@ def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, s
 
 
 def answered(room: Room, asked: Asked) -> Answer | None:
-    """The answer; `None` where the reader may read nothing at all."""
+    """The answer; `None` where the reader may read nothing at all, and no outcome of other users counts for it."""
     scope = asked.scope
     if not scope and not any(map(scope.counts_without_words, scope.known)):
         return None
