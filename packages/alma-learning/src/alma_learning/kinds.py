@@ -61,9 +61,9 @@ class Kinds:
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
         self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
         features = join_features(vectors - self._centre, ways)
-        groups = group_tasks(features, labels, self._join)
-        groups = [part for group in groups for part in divide(np.array(group), vectors, ways, labels)]
-        self._groups = [tasks[group].tolist() for group in groups]
+        alike = [np.array(group) for group in group_tasks(features, labels, self._join)]
+        groups = [part for group in alike for part in divide(group, vectors, ways, labels)]
+        self._groups: list[list[int]] = [tasks[group].tolist() for group in groups]
         self._sizes = np.array([float(len(group)) for group in groups])
         self._means: Matrix | None = None
         self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in groups]
