@@ -17,8 +17,9 @@ Label = tuple[str | None, str | None]
 CENTRE = 0.75
 """Share of the background that is taken away from the vectors of tasks: .5 to 1 are alike."""
 
-BY_WAYS = 0.8
-"""The weight of the ways that were tried on a task, beside its words. 1.2 brings tasks of several kinds together."""
+BY_WAYS = (0.4, 0.8)
+"""The weight of the ways that were tried on a task, beside its words: where its words say nothing of them, and where they do. With .8 for both,
+agents that try ways at random lump all tasks (`benchmarks.families`: .25 of first tries are right after six rounds, .83 so)."""
 
 JOIN = {Embedding.MEANING: (0.3, 0.42), Embedding.WORDS: (0.2, 0.3)}
 """Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, and where they do. With .4 more rows are ways of
@@ -59,8 +60,10 @@ class Kinds:
         self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
-        self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
-        features = join_features(vectors - self._centre, ways)
+        together = SURE if has_kinds else associate(vectors, ways)
+        self._join = float(np.interp(together, (0, SURE), JOIN[embedding]))
+        self._by_ways = float(np.interp(together, (0, SURE), BY_WAYS))
+        features = join_features(vectors - self._centre, ways, self._by_ways)
         alike = [np.array(group) for group in group_tasks(features, labels, self._join)]
         groups = [part for group in alike for part in divide(group, vectors, ways, labels)]
         self._groups: list[list[int]] = [tasks[group].tolist() for group in groups]
@@ -81,7 +84,7 @@ class Kinds:
 
     def add(self, task: int, vector: Vector, ways: Vector, label: Label) -> int:
         """Adds a task to the most alike kind that it may join, or as a kind of its own; returns the kind."""
-        feature = join_features((vector - self._centre)[None], ways[None])[0]
+        feature = join_features((vector - self._centre)[None], ways[None], self._by_ways)[0]
         alike = self._totals.rows @ feature / self._sizes
         for kind, other in enumerate(self.labels):
             if label[0] is not None and label == other:
@@ -132,9 +135,9 @@ class Kinds:
         self.labels[kind] = merge_labels(self.labels[kind], label)
 
 
-def join_features(words: Matrix, ways: Matrix) -> Matrix:
+def join_features(words: Matrix, ways: Matrix, by_ways: float = BY_WAYS[1]) -> Matrix:
     """Returns a vector for each task, (n, 2d): its centred words, and the ways that were tried on it."""
-    return np.hstack([scale(words), np.float32(BY_WAYS**0.5) * ways])
+    return np.hstack([scale(words), np.float32(by_ways**0.5) * ways])
 
 
 def group_tasks(features: Matrix, labels: Sequence[Label], join: float) -> list[list[int]]:

@@ -95,12 +95,12 @@ class _Chosen:
 
 
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
-    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none that attempts gave too: what else was
-    done in an attempt is told by the attempt."""
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none that a shown attempt
+    holds: what was done in an attempt is told by the attempt."""
     tried = [_Chosen(row, rule) for row, rule in rows_with_rules(tables[0], records) if row.trials]
-    told = {_said(one) for one in tried}
+    told = [normalised(one.row.way) for one in tried]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
-    steps = [one for one in (_Chosen(row, rule, True) for row, rule in ruled if rule is not None) if _said(one) not in told]
+    steps = [_Chosen(row, rule, True) for row, rule in ruled if rule is not None and not _is_among(normalised(row.way), told)]
     every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
     failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
     left = top_k
@@ -112,8 +112,8 @@ def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> l
     return [*others, *(one for one in every if one in failing)]
 
 
-def _said(one: _Chosen) -> tuple[bool, bool, str]:
-    return one.works, one.fails, normalised(one.row.way) or one.row.way
+def _is_among(step: str, told: Collection[str]) -> bool:
+    return bool(step) and any(step in said for said in told)
 
 
 def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[str]) -> StrategyRecord:
