@@ -25,7 +25,7 @@ def test_an_action_is_warned_of_for_a_like_task_in_other_words(alma: ALMA, task:
     found = alma.check(agent="dev", action="do a rolling update", task=task)
 
     assert not found.is_clear
-    assert "it failed 4 of 4 times" in str(found)
+    assert "rolling update: failed 4 of 4 times" in str(found)
 
 
 def test_an_action_that_failed_in_other_words_is_warned_of_in_each(alma: ALMA) -> None:
