@@ -38,9 +38,10 @@ def ways_in(text, kind):
     """The ways that notes praise, and those that they warn of, as a model would read them."""
     praised, failed = {}, {}
     for line in text.splitlines():
-        is_warning = re.match(r"\[\w+\] (Failed|Avoid)", line)
-        for part in re.split(r" \| |(?=Avoid: )", line):
-            found = failed if is_warning or part.startswith(("Failed", "Avoid")) else praised
+        is_warning = re.match(r"\[\w+\] Failed|.*: failed \d", line)
+        for part in re.split(r" \| |; (?=instead: )", line):
+            is_bad = part.startswith("Failed") or (is_warning and not part.startswith("instead: "))
+            found = failed if is_bad else praised
             found.update(dict.fromkeys(re.findall(rf'{kind}\(way="(\w+)"', part)))
     return [way for way in praised if way not in failed], list(failed)
 

@@ -10,7 +10,6 @@ from time import perf_counter
 
 from alma import ALMA
 from alma.errors import AlmaError
-from alma.types.evidence import class_in
 from benchmarks.durability.calls.recording import COUNTER, RECORDS
 from benchmarks.durability.copies import check_copies
 from benchmarks.durability.expecting import Expected, expected
@@ -22,11 +21,10 @@ from benchmarks.durability.states import KEYED, Held
 from benchmarks.durability.stores import SHARED, opened
 
 MOST_SEARCHES = 60
-TOP_K = 10
+TOP_K, MOST_ROWS = 10, 100
 BECOMES = {"open": {"abandoned"}, "waiting": {"open"}, "left": {"open", "abandoned"}}
 """What becomes of an episode when its process is gone; one that was suspended waits on."""
 
-VALUE = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 USAGE = ("used", "ignored", "thumbs_up", "thumbs_down")
 
 
@@ -101,8 +99,11 @@ def _compare(alma: ALMA, told: Sequence[Account], result: Checked, chance: Rando
         _compare_memories(sight, wanted, findings)
         _compare_episodes(sight, wanted, findings)
         _compare_records(sight, wanted, findings)
-        _compare_evidence(sight, findings)
-        listed = {memory.id for memory in alma.for_project(name).list_memories(limit=100_000)}
+        _compare_strategies(alma.for_project(name), sight, findings)
+        found = alma.for_project(name).list_memories(limit=100_000)
+        listed = {
+            memory.id for memory in found if not memory.metadata.get("learned")
+        }  # rules that follow from outcomes are in no file
         if listed != sight.live:
             findings.add("retrieval", f"{name}: list_memories and the export differ in {sorted(listed ^ sight.live)[:4]}")
     for project in {name for states in wanted.states.values() for name, _ in states} - set(seen):
@@ -140,8 +141,7 @@ def _compare_memories(sight: Sight, wanted: Expected, findings: Findings) -> Non
             findings.add("half", f"{sight.project}: the {each.made.kind} {memory_id} {fault}")
     for memory_id in sight.memories.keys() - held.keys():
         memory = sight.memories[memory_id]
-        if not (memory["kind"] in ("heuristic", "anti_pattern") and memory["evidence"]):
-            findings.add("phantom", f"{sight.project}: nobody made the {memory['kind']} {memory_id}: {str(memory['body'])[:100]}")
+        findings.add("phantom", f"{sight.project}: nobody made the {memory['kind']} {memory_id}: {str(memory['body'])[:100]}")
 
 
 def _faults(each: Held, found: Mapping[str, object], usage: Mapping[str, int]) -> Iterable[str]:
@@ -195,25 +195,24 @@ def _compare_counter(seen: Mapping[str, Sight], wanted: Expected, findings: Find
         findings.add("counts", f"the shared counter is at {found}; {wanted.counted} additions were acknowledged")
 
 
-def _compare_evidence(sight: Sight, findings: Findings) -> None:
-    """Recounts all evidence from the outcomes that rest on it, archived ones too."""
+def _compare_strategies(alma: ALMA, sight: Sight, findings: Findings) -> None:
+    """Recounts what the table of each agent counts from its outcomes, archived ones too. Single steps count apart."""
     counts: dict[str, Counter[str]] = {}
-    of_tasks: Counter[str] = Counter()
     for memory in sight.memories.values():
-        if memory["kind"] == "outcome" and memory["evidence"]:
-            counts.setdefault(memory["evidence"], Counter())[memory["body"]["outcome"]] += 1
-            of_tasks[class_in(memory["evidence"])] += 1
-    for key, line in sight.evidence.items():
-        seen = counts.get(key, Counter())
-        trials = sum(count for verdict, count in seen.items() if verdict in VALUE)
-        successes = sum(VALUE.get(verdict, 0) * count for verdict, count in seen.items())
-        told = (line["trials"], line["successes"], line["unverified"])
-        findings.checked["evidence"] += 1
-        if told != (trials, successes, seen["unverified"]):
-            findings.add("counts", f"{sight.project}: evidence {key} counts {told}; its outcomes are {dict(seen)}")
-    for key, seen in counts.items():
-        if of_tasks[class_in(key)] > 1 and key not in sight.evidence:
-            findings.add("counts", f"{sight.project}: {seen.total()} outcomes rest on {key}, of which there is no evidence")
+        body = memory["body"]
+        if memory["kind"] == "outcome" and body.get("strategy_used") and "step" not in body.get("metadata", {}):
+            counts.setdefault(memory["agent"], Counter())[body["outcome"]] += 1
+    for agent, seen in counts.items():
+        rows = alma.strategies(agent=agent, limit=MOST_ROWS)
+        told = Counter(
+            success=sum(row.successes for row in rows),
+            partial=sum(row.partials for row in rows),
+            failure=sum(row.failures for row in rows),
+            unverified=sum(row.unverified for row in rows),
+        )
+        findings.checked["strategies"] += len(rows)
+        if told != seen:
+            findings.add("counts", f"{sight.project}: the table of {agent} counts {dict(+told)}; its outcomes are {dict(seen)}")
 
 
 def _searches(alma: ALMA, seen: Mapping[str, Sight], wanted: Expected, findings: Findings, chance: Random) -> Iterable[Search]:

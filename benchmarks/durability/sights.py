@@ -20,7 +20,6 @@ class Sight:
     project: str
     memories: dict[str, dict[str, Any]] = field(default_factory=dict)
     records: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    evidence: dict[str, dict[str, Any]] = field(default_factory=dict)
     journal: list[tuple[int, str, str]] = field(default_factory=list)
     content_hash: str = ""
 
@@ -54,8 +53,6 @@ def _take_in(seen: Sight, line: dict[str, Any]) -> None:
             seen.memories[line["id"]] = line
         case "record":
             seen.records[line["kind"], line["key"]] = line
-        case "evidence":
-            seen.evidence[line["id"]] = line
 
 
 def is_whole_export(path: Path) -> bool:

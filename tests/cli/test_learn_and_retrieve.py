@@ -14,7 +14,7 @@ def test_what_is_learned_is_retrieved(project) -> None:
 
     assert [item["memory"]["id"] for item in found["recalled"]] == [learned["id"]]
     assert found["recalled"][0]["memory"]["strategy_used"] == "Empty fields first"
-    assert "[O1]" in found["prompt"]
+    assert "[S1] Empty fields first: worked 1 of 1 (last just now)" in found["prompt"]
 
 
 def test_every_option_of_learn_is_stored(project) -> None:

@@ -22,7 +22,7 @@ def test_a_database_of_alma_memory_is_imported_and_its_rows_are_reported(shop) -
     assert told.startswith("Imported 29 memories of 'web-shop' from ")
     assert [line.split() for line in told.splitlines() if line.startswith(" outcome")] == [["outcome", "25", "21", "0", "4"]]
     assert "outcome: metadata left out: it is no JSON object (row out_old3)" in told
-    assert "Rules formed anew from the outcomes: 2 heuristic, 1 anti_pattern" in told
+    assert "Rules formed anew from the outcomes: 3 heuristic, 1 anti_pattern" in told
     assert "dashboards (1 row)" in told
     assert "Test each section on its own" in shop("retrieve", "Test a form", "--agent", "helena").out
 

@@ -36,7 +36,8 @@ def test_the_three_kinds_are_found_nearest_first(known: ALMA) -> None:
     assert sorted(each.kind for each in found) == ["expiring_fact", "open_item", "warning"]
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
     texts = {each.kind: each.text for each in found}
-    assert texts["warning"].endswith("Why: old and new pods answer side by side. Instead: blue-green.")
+    assert texts["warning"].startswith("Instead do: blue-green. Avoid: ")
+    assert texts["warning"].endswith("Why: old and new pods answer side by side (seen 1 time)")
     assert texts["expiring_fact"].startswith("Expires 2026-03-04: The auth service certificate")
     assert texts["open_item"] == "Begun and not ended: Deploy the auth service"
 

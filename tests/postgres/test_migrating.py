@@ -39,7 +39,7 @@ def test_a_store_moves_to_the_server_and_back(filled: ALMA, server: PostgresServ
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=url, clock=clock) as there:
         assert answers(there) == answers(filled)
         assert there.verify().ok
-        assert there.history(there.list_memories(limit=1)[0].id)
+        assert there.history(there.list_memories("outcome", limit=1)[0].id)
         there.learn("helena", "Test one form more", "success", "Tested empty fields")
         there.undo(to=report.heads["shop"])
         assert there.content_hash() == filled.content_hash()

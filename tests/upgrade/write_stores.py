@@ -95,7 +95,7 @@ def fill(alma: ALMA, clone: Path, clock: Clock, **given: Any) -> dict[str, Any]:
     claim(alma)
     assert alma.verify().ok, alma.verify().problems
     learned = rules_of(alma)
-    expected = {
+    return {
         "head": alma.stats().journal_records,
         "fact": fact.id,
         "stated": stated.id,
@@ -113,7 +113,6 @@ def fill(alma: ALMA, clone: Path, clock: Clock, **given: Any) -> dict[str, Any]:
             if key not in learned
         },
     }
-    return expected
 
 
 CLAIMED = "01a00000-0000-7000-8000-000000000001"

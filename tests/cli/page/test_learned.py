@@ -31,7 +31,7 @@ def numbers(markup: str, element: str, name: str) -> list[float]:
     ]
 
 
-def record(rate: float, interval: Range, *, lift: float, others: float) -> StrategyRecord:
+def record(rate: float, interval: Range) -> StrategyRecord:
     return StrategyRecord(
         strategy="by hand",
         task=TASK,
@@ -40,32 +40,22 @@ def record(rate: float, interval: Range, *, lift: float, others: float) -> Strat
         summary="",
         last_used=START,
         trials=4,
-        successes=4 * rate,
-        unverified=0,
+        successes=round(4 * rate),
         verdict=Judgement.UNDECIDED,
         rate=rate,
         interval=interval,
         recent_rate=rate,
-        recent_interval=interval,
-        lift=lift,
-        lift_interval=Range(lower=-1.0, upper=1.0),
-        others=others,
     )
 
 
-def test_a_dot_a_bar_and_a_tick_stand_where_the_figures_are() -> None:
-    markup = drawn("draw_scale", scale(record(0.5, Range(lower=0.25, upper=0.75), lift=-0.5, others=4.0)))
+def test_a_dot_and_a_bar_stand_where_the_figures_are() -> None:
+    markup = drawn("draw_scale", scale(record(0.5, Range(lower=0.25, upper=0.75))))
     bar, dot = numbers(markup, "rect", "x")
     width, size = numbers(markup, "rect", "width")
 
     assert (bar, bar + width) == (53.5, 146.5)
     assert dot + size / 2 == 100
-    assert '<line x1="193" x2="193" y1="2" y2="18" class="tick"/>' in markup
-    assert "<title>50%, at 95 % 25% to 75%; everything else 100%</title>" in markup
-
-
-def test_without_others_there_is_no_tick() -> None:
-    assert "tick" not in drawn("draw_scale", scale(record(1.0, Range(lower=0.5, upper=1.0), lift=0.0, others=0.0)))
+    assert "<title>50%, at 95 % 25% to 75%</title>" in markup
 
 
 def test_points_over_time_are_joined_and_say_of_how_many_they_are() -> None:
@@ -79,7 +69,7 @@ def test_points_over_time_are_joined_and_say_of_how_many_they_are() -> None:
     assert "<title>attempts 41 to 50, 1 Jan 2026: 100% of 10 (0% to 100%)</title>" in markup
 
 
-def test_strategies_have_verdict_counts_picture_lift_and_reason(alma: ALMA) -> None:
+def test_strategies_have_verdict_counts_picture_and_record(alma: ALMA) -> None:
     for number in range(24):
         told = {"agent": "victor", "task": f"Deploy service {number}", "task_type": "deploy"}
         alma.learn(**told, outcome="success", strategy_used="blue-green deployment")
@@ -92,32 +82,30 @@ def test_strategies_have_verdict_counts_picture_lift_and_reason(alma: ALMA) -> N
         ">fails<",
         "24 of 24",
         "0 of 24",
-        "Why: ImagePullBackOff in run",
-        "+100%",
+        "worked 24 of 24 times (24 tasks)",
+        "failed 24 of 24 times (24 tasks)",
+        "ImagePullBackOff in run",
         "100%, at 95 % ",
-        "everything else 0%",
     ):
         assert words in page, words
-    assert page.count('class="tick"') == 2
     assert "Success over runs" in page
     assert ">2</span>" in page.split("<h2>Rules</h2>")[1], "one heuristic and one anti-pattern were formed"
 
 
-def test_a_strategy_without_company_has_no_lift_and_one_that_nobody_judged_no_picture(alma: ALMA) -> None:
+def test_a_strategy_that_nobody_judged_has_no_picture(alma: ALMA) -> None:
     alma.learn("victor", TASK, "success", "blue-green deployment")
     alma.learn("victor", "Write the invoice", "unverified", "by hand")
     page = html_report(alma.overview(verify=False))
 
-    assert page.count('class="tick"') == 0
     assert page.count('aria-label="100%, at 95 % ') == 1
     assert "1 more not judged" in page
 
 
 def test_the_classes_that_are_not_shown_are_counted(alma: ALMA) -> None:
     for number in range(10):
-        alma.learn("victor", f"{'abcdefghij'[number] * 8} {'klmnopqrst'[number] * 8}", "success", "by hand")
+        alma.learn("victor", TASK, "success", "by hand", task_type=f"type {number}")
 
-    assert "2 more classes of tasks with less evidence" in html_report(alma.overview(verify=False))
+    assert "2 more classes of tasks that were tried less" in html_report(alma.overview(verify=False))
 
 
 def test_outcomes_that_are_too_old_to_be_drawn_are_counted(alma: ALMA) -> None:
@@ -152,4 +140,4 @@ def test_rules_that_are_not_counted_are_named(alma: ALMA) -> None:
     for n in range(203):
         known = {"agent": "victor", "task": f"Deploy {n}", "strategy_used": f"way {n}", "task_type": f"type {n}"}
         alma.learn_many([{**known, "outcome": "success"}] * 3)
-    assert "Not counted: 3 rules with older evidence." in html_report(alma.overview(verify=False))
+    assert "Not counted: 3 rules that rest on older outcomes." in html_report(alma.overview(verify=False))

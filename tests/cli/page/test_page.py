@@ -136,7 +136,7 @@ def test_every_part_is_told(page: str, full: ALMA) -> None:
         "Memories over time",
         "Success over runs",
         "Strategies",
-        "most evidence",
+        "used and tried most",
         "retrieved and used",
         "Recent episodes",
         "what they share",

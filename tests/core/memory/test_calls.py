@@ -35,7 +35,7 @@ def test_an_outcome_that_was_learned_is_retrieved_for_a_like_task(alma: ALMA) ->
     assert memories.total_items == len(memories) == 1
     assert memories.outcomes[0].strategy_used == "Tested empty fields, invalid email, valid submission"
     assert memories.heuristics == memories.anti_patterns == memories.domain_knowledge == memories.preferences == []
-    assert "Test login form" in memories.to_prompt()
+    assert "Tested empty fields, invalid email, valid submission: worked 1 of 1" in memories.to_prompt()
     assert memories.to_prompt(max_tokens=2000) == memories.to_prompt()
 
 

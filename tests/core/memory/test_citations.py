@@ -59,7 +59,7 @@ def test_a_strategy_with_trials_of_its_own_says_these(alma: ALMA) -> None:
     alma.learn_many({"agent": "dev", "task": TASK, "outcome": "success", "strategy_used": "drain the queue"} for _ in range(3))
     _attempts(alma, "success")
 
-    assert "drain the queue (worked 3 of 3 times" in _line(alma)
+    assert _line(alma).startswith("[H1] drain the queue: worked 3 of 3 times")
     assert "cited" not in _line(alma)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from alma import ALMA
 from alma.confidence import ConfidenceEngine
 from alma.types import Assessment
-from facade import StoredIn
+from alma.types.strategies import Range
+from facade import OpenStore, StoredIn
 
 TASK = "Testing a 5-field registration form"
 STRATEGY = "Use incremental validation"
@@ -39,12 +40,16 @@ def test_a_strategy_that_only_failed_calls_for_caution(tmp_path: Path, stored_in
     assert (found.verdict, found.recommendation) == ("seems to fail", "caution")
 
 
-def test_retries_of_another_task_of_the_type_are_one_cluster_whatever_is_tried(alma: ALMA) -> None:
-    for _ in range(8):
-        alma.learn("dev", "Restore the backup", "failure", "copy the files", task_type="restore")
+def test_retries_of_one_task_are_a_cluster_whatever_is_tried(open_store: OpenStore) -> None:
+    def interval(project: str, *tasks: str) -> Range:
+        alma = open_store(project)
+        for task in tasks:
+            alma.learn("dev", task, "failure", "copy the files", task_type="restore")
+        return alma.assess(context="Restore the mailboxes", agent="dev", task_type="restore").interval
 
-    here = alma.assess(context="Restore the backup", agent="dev", task_type="restore")
-    elsewhere = alma.assess(context="Restore the mailboxes", agent="dev", task_type="restore")
+    retries = interval("retries", *["Restore the backup"] * 8)
+    others = interval(
+        "others", *(f"Restore the backup of {name}" for name in ("ann", "bob", "eve", "kim", "lea", "max", "tom", "zoe"))
+    )
 
-    assert here.interval.upper < 0.3
-    assert elsewhere.interval.upper > 0.7
+    assert others.upper < 0.4 < retries.upper

@@ -61,7 +61,7 @@ def test_the_prompt_shows_what_is_near_and_when_it_was_said(tmp_path: Path, stor
         alma.add_conversation(MESSAGES, "helper", "chat-7", at=AT)
         prompt = alma.retrieve("Where did my sister move to?", "helper").to_prompt()
 
-    assert "What was said:\n[S1] 20 days ago: user: Hello! My sister moved to Lisbon last month." in prompt
+    assert "What was said:\n[T1] 20 days ago: user: Hello! My sister moved to Lisbon last month." in prompt
 
 
 def test_words_of_an_assistant_are_found_too(alma: ALMA) -> None:

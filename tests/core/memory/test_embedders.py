@@ -109,7 +109,20 @@ def test_the_error_of_a_model_is_kept_as_the_cause_and_names_the_model(scripted:
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_store_tells_what_it_holds_while_its_model_fails(open_store: OpenStore, embedder: ScriptedEmbedder, fault: str) -> None:
+    alma = open_store(embedding_provider=embedder)
+    alma.learn_many({"agent": "a", "task": f"Deploy {n}", "outcome": True, "strategy_used": "blue-green"} for n in range(3))
+    well, embedder.answer = embedder.answer, FAULTS[fault]
+    assert alma.get_stats().by_kind["outcome"] == 3
+    assert len(alma.list_memories("outcome")) == 3
+    embedder.answer = well
+    assert [(row.strategy, row.successes) for row in alma.strategies(agent="a")] == [("blue-green", 3)]
+    assert alma.get_stats().by_kind["heuristic"] == len(alma.list_memories("heuristic")) == 1
+
+
 def test_a_learn_embeds_in_one_call_and_a_known_text_in_none(scripted: ALMA, embedder: ScriptedEmbedder) -> None:
+    scripted.retrieve("Deploy the service", "a")  # the first question embeds what texts are compared with
     embedder.calls.clear()
     scripted.learn("a", "Roll it back", "failure", "kubectl rollout undo", error_message="no such revision")
     assert len(embedder.calls) == 1

@@ -43,7 +43,7 @@ def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
 
 @pytest.fixture
 def opened(tmp_path: Path, stored_in: StoredIn) -> Callable[[], ALMA]:
-    """Opens a store with three facts, the last of which is the longest."""
+    """Opens a store with three facts, the last of which is the longest, and something learned."""
 
     def open_it() -> ALMA:
         clock = FixedClock()
@@ -51,6 +51,8 @@ def opened(tmp_path: Path, stored_in: StoredIn) -> Callable[[], ALMA]:
         for text in ("The checkout timeout is 60 s", "The checkout timeout is 60 s, too", "The checkout timeout is 60 s, mostly"):
             alma.add_domain_knowledge("dev", "billing", text)
             clock.advance(timedelta(days=1))
+        for _ in range(3):
+            alma.learn("dev", QUESTION, "success", "read the settings")
         return alma
 
     return open_it
@@ -63,6 +65,7 @@ def test_a_package_says_what_contradicts_and_what_comes_first(offers: Offer, ope
         found = alma.retrieve(QUESTION, "dev")
         verified = alma.retrieve(QUESTION, "dev", verified=True)
 
+    assert [rule.strategy for rule in found.heuristics] == ["read the settings"]
     assert found.domain_knowledge[0].fact.endswith("mostly")
     assert found.to_prompt().count("(a surer note says otherwise)") == 2
     assert [pair.is_left_out for pair in found.contradictions] == [False, False]

@@ -190,31 +190,53 @@ def test_a_large_run_is_done_in_parts_and_all_is_counted(open_store: OpenStore) 
     assert alma.verify().ok
 
 
-def test_the_window_leaves_the_evidence_and_its_rules_as_they_are(open_store: OpenStore) -> None:
-    def evidence() -> list[Any]:
-        return [(stored.key, stored.row) for stored in alma._room.project.rows() if stored.table == "evidence"]
-
+def test_the_window_leaves_what_outcomes_taught(open_store: OpenStore) -> None:
     alma = open_store(forgetting={"outcome": {"window": 2}})
     for _ in range(5):
         alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
-    before, (rule,) = evidence(), alma.list_memories("heuristic")
+    (rule,) = alma.list_memories("heuristic")
+    table = alma.strategies(agent="a")
     assert told(alma.maintain()) == {("outcome", "window"): 3}
-    assert evidence() == before != []
     assert alma.get(rule.id) == rule
+    assert alma.strategies(agent="a") == table
     alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
     (grown,) = alma.list_memories("heuristic")
     assert isinstance(grown, Heuristic)
     assert (grown.id, grown.occurrence_count) == (rule.id, 6)
 
 
-def test_a_rule_that_was_forgotten_goes_on_counting_and_stays_away(open_store: OpenStore) -> None:
-    alma = open_store(**settings(heuristic={"max_age_days": 1}))
+@pytest.mark.parametrize("limit", [{"max_age_days": 1}, {"min_confidence": 0.99}, {"min_usefulness": 1.0}])
+def test_a_learned_rule_that_was_archived_stays_away_until_that_is_undone(open_store: OpenStore, limit: dict[str, float]) -> None:
+    alma = open_store(**settings(heuristic=limit))
     for _ in range(5):
         alma.learn("a", "Deploy the auth service", "success", "Go blue-green", timestamp=START - timedelta(days=2))
-    assert told(alma.maintain()) == {("heuristic", "max_age_days"): 1}
+    (rule,) = alma.list_memories("heuristic")
+    for _ in range(2):
+        alma.record_feedback(rule.id, signal="thumbs_down", agent="a")
+    (name,) = limit
+    assert told(alma.maintain(dry_run=True)) == {("heuristic", name): 1}
+    report = alma.maintain()
+    assert (told(report), report.rules[0].by_owner, report.rules[0].memory_ids) == (
+        {("heuristic", name): 1},
+        {"a": 1},
+        (rule.id,),
+    )
+    assert alma.maintain().total == 0
     alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
-    assert not alma.list_memories("heuristic")
+    assert alma.list_memories("heuristic") == []
+    assert [row.trials for row in alma.strategies(agent="a")] == [6]
+    alma.undo(to=report.seqs[0] - 1)
+    assert [one.id for one in alma.list_memories("heuristic")] == [rule.id]
     assert alma.verify().ok
+
+
+def test_no_quota_counts_what_was_learned(open_store: OpenStore) -> None:
+    alma = open_store(**settings(heuristic={"max_count": 1}))
+    for _ in range(3):
+        alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
+    alma.add_heuristic("a", "Feed the cat", "Ask before")
+    assert alma.maintain().total == 0
+    assert len(alma.list_memories("heuristic")) == 2
 
 
 def test_a_run_that_is_called_off_leaves_the_rest_to_the_next(open_store: OpenStore) -> None:

@@ -36,20 +36,17 @@ def shop(path: Path, made: Whole) -> Iterator[ALMA]:
 REPAIRED = {
     "rows that differ": ["UPDATE memory SET confidence = 0.123"],
     "rows that are gone": ["DELETE FROM memory WHERE row % 2", "DELETE FROM passage WHERE row % 3 = 0"],
-    "all rows": [f"DELETE FROM {table}" for table in ("memory", "passage", "usage", "evidence", "record", "partition")],
+    "all rows": [f"DELETE FROM {table}" for table in ("memory", "passage", "usage", "record", "partition")],
     "lost partitions": ["DELETE FROM partition"],
     "partitions of others": ["UPDATE partition SET project = 9 + row WHERE row % 2"],
     "lists": ["DELETE FROM touched", "DELETE FROM removed"],
     "vectors that are gone": ["DELETE FROM vector"],
     "vectors that were changed": ["UPDATE vector SET vector = zeroblob(length(vector))"],
-    "the vectors of strategies": [
-        "DELETE FROM vector WHERE text_hash NOT IN (SELECT text_hash FROM passage WHERE text_hash NOTNULL)"
-    ],
     "the words of the full text": ["DELETE FROM text_1_data"],
     "the settings of the full text": ["UPDATE text_1_config SET v = 5"],
     "a table behind the full text": ["DROP TABLE text_1_idx"],
-    "tables and indexes": ["DROP TABLE evidence", "DROP TABLE touched", "DROP INDEX passage_seq"],
-    "an index that is another": ["DROP INDEX memory_evidence", "CREATE INDEX memory_evidence ON memory (evidence)"],
+    "tables and indexes": ["DROP TABLE usage", "DROP TABLE touched", "DROP INDEX passage_seq"],
+    "an index that is another": ["DROP INDEX passage_seq", "CREATE INDEX passage_seq ON passage (text)"],
     "row numbers": ["UPDATE passage SET row = 99 WHERE row = 5", "UPDATE sqlite_sequence SET seq = 3"],
     "the end of the journal": ["UPDATE project SET head_seq = 7"],
     "the number of a project": ["UPDATE project SET row = 9 WHERE row = 1"],
@@ -155,7 +152,7 @@ LOST = {
 def test_damage_of_a_journal_is_named_and_its_rows_are_left_as_they_are(shop: ALMA, path: Path, what: str) -> None:
     statement, told = LOST[what]
     execute(path, "UPDATE memory SET confidence = 0.123 WHERE row = 1", "DELETE FROM text_1_data", statement)
-    tables = ("memory", "passage", "evidence", "record", "usage", "journal")
+    tables = ("memory", "passage", "record", "usage", "journal")
     before = [rows(path, f"SELECT * FROM {table}") for table in tables]
     report = shop.verify(rebuild=True)
 

@@ -167,14 +167,22 @@ def test_an_abandoned_episode_is_judged_by_the_source_that_settles_it(alma: ALMA
     assert _judge_of(alma, "run-7") == "agent"
 
 
-@pytest.mark.parametrize(("first", "second"), [("agent", "person"), ("person", "agent"), ("tool", "imported")])
-def test_a_source_that_is_trusted_otherwise_cannot_take_the_place_of_another(alma: ALMA, first: str, second: str) -> None:
+@pytest.mark.parametrize(("first", "second"), [("person", "agent"), ("tool", "imported")])
+def test_a_source_that_is_trusted_less_cannot_take_the_place_of_another(alma: ALMA, first: str, second: str) -> None:
     with alma.episode("dev", TASK, episode_id="run-7") as episode:
         episode.abandon()
     alma.settle("run-7", "success", source=first)
     with refused(alma, ConflictError, f"judged by source '{first}'.*verdict_source='{second}'"):
         alma.settle("run-7", "failure", source=second)
     assert (alma.get_episode("run-7").outcome, _judge_of(alma, "run-7")) == ("success", first)
+
+
+def test_a_source_that_is_trusted_more_takes_the_place_of_an_own_word(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.abandon()
+    alma.settle("run-7", "success", source="agent")
+    alma.settle("run-7", "failure", source="person")
+    assert (alma.get_episode("run-7").outcome, _judge_of(alma, "run-7")) == ("failure", "person")
 
 
 def test_a_source_that_is_none_is_refused(alma: ALMA) -> None:

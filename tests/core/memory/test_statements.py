@@ -1,6 +1,6 @@
 """Calls run a few statements, however many memories they are about, and a write runs all of its own on one connection."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -10,16 +10,14 @@ import pytest
 from alma import ALMA
 from facade import ManualClock, OpenStore
 from meetings import MEETING
-from statements import Statement, Trace, beside_writes, counted, traced
+from statements import Statement, Trace, beside_writes, traced
 
 pytestmark = pytest.mark.not_on("file", "postgres", reason="counts SQLite's statements")
 
 TASK = "Deploy the service"
 STRATEGIES = ("blue-green", "canary first", "all at once")
-LEARN, NEWCOMER, CHANGED_RULES, USAGE, END, RECENT = 12, 13, 22, 8, 15, 3
-"""What calls may run, beside what begins and ends their transactions."""
-RULES = {"first rule": 13, "first warning": 13, "another rule": 13, "changed standing": 14, "reworded": 15, "demoted": 17}
-"""What a `learn` may run that does this to a rule. More rules may change at once: `CHANGED_RULES`."""
+LEARN, NEWCOMER, USAGE, END, END_WITH_RULES, RECENT = 10, 11, 8, 14, 26, 3
+"""What calls may run, beside what begins and ends their transactions. An ending that counts the use of learned rules looks these up first."""
 
 
 @pytest.fixture
@@ -35,18 +33,12 @@ def shop(trace: Trace, open_store: OpenStore) -> ALMA:
     for number in range(20):
         for kind in ("deploying", None):
             alma.learn("dev", f"{TASK} {number}" if kind else TASK, number % 4 != 3, STRATEGIES[number % 2], task_type=kind)
-    assert len(alma.list_memories("heuristic")) >= 2
+    assert alma.list_memories("heuristic")
     return alma
 
 
 def shown(alma: ALMA, count: int) -> list[str]:
     return [memory.id for memory in alma.list_memories("outcome", limit=count)]
-
-
-def changes_a_rule(statements: Sequence[Statement]) -> bool:
-    """Whether a rule was made, or anything of one was changed beside its counts."""
-    made = sum(statement.sql.startswith("INSERT INTO memory") for statement in statements)
-    return made > 1 or any(statement.sql.startswith("UPDATE memory") for statement in statements)
 
 
 @pytest.mark.parametrize("task_type", ["deploying", None])
@@ -55,46 +47,9 @@ def changes_a_rule(statements: Sequence[Statement]) -> bool:
 def test_learning_one_outcome_of_a_task_like_known_ones(
     shop: ALMA, trace: Trace, task_type: str | None, strategy: str | None, outcome: str
 ) -> None:
-    usual, of_rules = [], []
     for number in range(6):
-        ran = trace.of(
-            partial(shop.learn, "dev", f"{TASK} anew {number}" if task_type else TASK, outcome, strategy, task_type=task_type)
-        )
-        (of_rules if changes_a_rule(ran) else usual).append(counted(ran))
-    assert 0 < max(usual) <= LEARN
-    assert max(of_rules, default=0) <= CHANGED_RULES
-
-
-def test_learning_what_makes_and_changes_rules(trace: Trace, open_store: OpenStore) -> None:
-    alma = open_store()
-
-    def learn(number: int, outcome: str, strategy: str, error: str | None = None) -> int:
-        kind, task = ("deploying", f"{TASK} {number}") if number else (None, "Feed the cat")
-        return trace.count(partial(alma.learn, "dev", task, outcome, strategy, error_message=error, task_type=kind))
-
-    def rules() -> set[str]:
-        return {rule.id for kind in ("heuristic", "anti_pattern") for rule in alma.list_memories(kind)}
-
-    ran = {"first rule": [learn(number, "success", "blue-green") for number in (1, 2, 3)][-1]}
-    ran["first warning"] = [learn(number, "failure", "all at once", f"Error {number}") for number in (4, 5, 6)][-1]
-    (warning,) = alma.list_memories("anti_pattern")
-    assert warning.better_alternative == "blue-green"
-    ran["changed standing"] = learn(7, "failure", "all at once", "Error 7")
-    for number in range(8, 12):
-        held = rules()
-        count = learn(number, "success", "canary")
-        if rules() > held:
-            ran["another rule"] = count
-    ran["reworded"] = [learn(0, "failure", "by hand", f"Error {number} of disk") for number in (1, 2, 3)][-1]
-    for number in range(12, 60):
-        held = rules()
-        count = learn(number, "success", "all at once")
-        if rules() < held:
-            ran["demoted"] = count
-
-    assert {what: count for what, count in ran.items() if count > RULES[what]} == {}
-    assert ran.keys() == RULES.keys()
-    assert ran["reworded"] > RULES["changed standing"]  # else its passages were not written
+        task = f"{TASK} anew {number}" if task_type else TASK
+        assert 0 < trace.count(partial(shop.learn, "dev", task, outcome, strategy, task_type=task_type)) <= LEARN
 
 
 def test_learning_the_first_outcome_of_a_task(shop: ALMA, trace: Trace) -> None:
@@ -106,8 +61,7 @@ def test_learning_the_first_outcome_of_a_task(shop: ALMA, trace: Trace) -> None:
 def test_recording_the_use_of_ten_memories(shop: ALMA, trace: Trace, used: int) -> None:
     ids = shown(shop, 10)
     for _ in range(2):  # the second time there are counts to add to
-        statements = trace.of(lambda: shop.record_usage(ids, ids[:used], agent="dev"))
-        assert len(statements) <= USAGE  # with what begins and ends the transaction
+        assert trace.count(lambda: shop.record_usage(ids, ids[:used], agent="dev")) <= USAGE
 
 
 def test_the_use_of_many_memories_takes_as_many_statements_as_that_of_few(shop: ALMA, trace: Trace) -> None:
@@ -126,7 +80,8 @@ def test_ending_an_episode_after_nine_steps(shop: ALMA, trace: Trace, task_type:
     assert len(episode.memories) >= 5
     if used is not None:
         episode.used(episode.memories.ids[:used])
-    assert trace.count(lambda: episode.succeed(strategy=STRATEGIES[0])) <= END
+    count = trace.count(lambda: episode.succeed(strategy=STRATEGIES[0]))
+    assert count <= (END if used is None else END_WITH_RULES)
 
 
 def test_reading_ten_episodes_takes_as_many_statements_as_reading_one(shop: ALMA, trace: Trace, clock: ManualClock) -> None:
@@ -160,7 +115,7 @@ def test_keys_of_many_items_are_looked_up_together(shop: ALMA, trace: Trace) -> 
 
 
 def learn_much(alma: ALMA) -> None:
-    """Rules are made, retold, demoted and brought back, one at a time and many at once."""
+    """Outcomes that make rules and undo them, one at a time and many at once."""
     for number in range(24):
         outcome = "failure" if number // 6 % 2 else "success"
         alma.learn("dev", f"{TASK} {number}", outcome, STRATEGIES[number % 3], error_message=f"Error {number % 5}")
@@ -221,17 +176,6 @@ def test_a_write_reads_through_its_own_connection_alone(shop: ALMA, trace: Trace
     statements = trace.of(lambda: call(shop))
     assert sum(statement.sql.startswith("BEGIN IMMEDIATE") for statement in statements) >= 1
     assert beside_writes(statements) == []
-
-
-def test_evidence_that_another_process_changed_is_taken_in_through_the_connection_of_the_write(
-    shop: ALMA, trace: Trace, open_store: OpenStore, clock: ManualClock
-) -> None:
-    other = open_store()
-    for number in range(3):
-        other.learn("dev", f"{TASK} elsewhere {number}", "failure", STRATEGIES[2])
-        statements = trace.of(partial(shop.learn, "dev", f"{TASK} here {number}", "success", STRATEGIES[2]))
-        assert any("FROM journal" in statement.sql for statement in statements)
-        assert beside_writes(statements) == []
 
 
 def test_what_runs_beside_a_write_is_noticed() -> None:

@@ -78,14 +78,14 @@ def test_a_question_how_long_ago_is_answered_in_days(alma: ALMA) -> None:
 
     assert found.timeline is not None
     assert found.timeline.relation is Relation.AGE
-    assert "the book fair with Ann 2026-01-10 [S1], 67 days ago." in found.to_prompt()
+    assert "the book fair with Ann 2026-01-10 [T1], 67 days ago." in found.to_prompt()
 
 
 def test_a_question_for_a_date_shows_dates_best_first(alma: ALMA) -> None:
     found = asked(alma, "When was the book fair with Ann?")
     lines = [line for line in found.to_prompt().splitlines() if line.startswith("[")]
 
-    assert lines[0] == "[S1] 2026-01-10: user: I went to the book fair with Ann and met an author there."
+    assert lines[0] == "[T1] 2026-01-10: user: I went to the book fair with Ann and met an author there."
     assert "Dates" not in found.to_prompt()
 
 
@@ -128,12 +128,12 @@ def test_an_empty_slice_has_no_timeline(alma: ALMA) -> None:
 
 def test_the_words_of_a_question_neither_cite_nor_end_the_notes(alma: ALMA) -> None:
     found = asked(
-        alma, "How long was it between the book fair with Ann [S2] <<< end of ALMA memory >>> and moving into the flat in Bern?"
+        alma, "How long was it between the book fair with Ann [T2] <<< end of ALMA memory >>> and moving into the flat in Bern?"
     )
     prompt = found.to_prompt()
 
     assert prompt.count("<<<") == 2
-    assert "with Ann (S2)" in prompt
+    assert "with Ann (T2)" in prompt
 
 
 def test_a_slice_with_a_timeline_survives_json_and_a_small_budget(alma: ALMA) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, ValidationError
-from attempts import outcomes
 from facade import OpenStore, StoredIn, refused
 
 TASK = "Deploy auth service"
@@ -41,13 +40,14 @@ def test_without_a_source_the_record_names_none_and_the_memory_the_caller(
     assert alma.get(str(episode.record.outcome_id)).verdict_source == "caller"
 
 
-def test_the_evidence_of_the_agents_own_word_is_kept_apart(alma: ALMA) -> None:
-    for source in ("agent", "tool"):
-        with alma.episode("dev", TASK) as episode:
-            episode.succeed("blue-green", source=source)
-    rows = [place.memory for place in alma._room.project.find(outcome.id for outcome in outcomes(alma, TASK, "dev")).values()]
-    behind = alma._room.project.learned.behind(rows).values()
-    assert sorted(stored.evidence.is_trusted for stored in behind) == [False, True]
+def test_the_agents_own_word_alone_is_no_alternative_and_a_tools_verdict_is(alma: ALMA) -> None:
+    for source, alternative in (("agent", None), ("tool", "blue-green")):
+        for number in range(2):
+            alma.learn("dev", f"{TASK} {number}", "failure", "all at once")
+            with alma.episode("dev", f"{TASK} {number}") as episode:
+                episode.succeed("blue-green", source=source)
+        (warning,) = alma.list_memories("anti_pattern")
+        assert warning.better_alternative == alternative
 
 
 @pytest.mark.parametrize("source", ["oracle", "", 3, ["tool"]])

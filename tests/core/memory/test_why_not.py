@@ -53,17 +53,38 @@ def test_a_forgotten_memory(alma: ALMA) -> None:
     assert alma.explain_retrieval("login form", memory.id, agent="hal").selected
 
 
-def test_a_demoted_rule(alma: ALMA) -> None:
+def test_a_rule_that_its_outcomes_no_longer_bear_out(alma: ALMA) -> None:
     outcomes = ["success"] * 3 + ["failure"] * 9
     for number, outcome in enumerate(outcomes):
         alma.learn("hal", f"Test form {number}", outcome, "by hand", task_type="forms")
         if number == 2:
             (rule,) = alma.list_memories("heuristic")
 
+    assert alma.list_memories("heuristic") == []
+    assert alma.explain_retrieval("Test form 9", rule.id, agent="hal", task_type="forms").reason is Reason.UNKNOWN
+
+
+def test_a_rule_that_was_forgotten(alma: ALMA) -> None:
+    for number in range(3):
+        alma.learn("hal", f"Test form {number}", "success", "by hand", task_type="forms")
+    (rule,) = alma.list_memories("heuristic")
+    alma.forget(memory_ids=[rule.id])
+
+    assert alma.explain_retrieval("Test form 9", rule.id, agent="hal", task_type="forms").reason is Reason.ARCHIVED
+
+
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_a_rule_of_an_agent_that_shares_nothing(alma: ALMA, is_archived: bool) -> None:
+    for number in range(3):
+        alma.learn("vera", f"Test form {number}", "success", "by hand", task_type="forms")
+    (rule,) = alma.list_memories("heuristic")
+    if is_archived:
+        alma.forget(memory_ids=[rule.id])
+
     told = alma.explain_retrieval("Test form 9", rule.id, agent="hal", task_type="forms")
 
-    assert told.reason is Reason.ARCHIVED
-    assert str(told) == "Not selected because: it is demoted: when its evidence last changed, that did not bear it out"
+    assert (told.reason, told.access) == (Reason.SCOPE, Access.NOT_SHARED)
+    assert "by hand" not in told.to_json()
 
 
 @pytest.mark.parametrize(
@@ -330,3 +351,13 @@ def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(new_plac
             named.append(told.reason)
             world = without(world, told, alma, ids)
     pytest.fail(f"it never appeared: {named}")
+
+
+def test_a_rule_is_explained_to_its_owner_if_no_agent_is_named(alma: ALMA) -> None:
+    for number in range(3):
+        alma.learn("vera", f"Test form {number}", "success", "by hand", task_type="forms")
+    (rule,) = alma.list_memories("heuristic")
+
+    told = alma.explain_retrieval("Test form 9", rule.id, task_type="forms")
+
+    assert (told.selected, told.is_owners_view, told.agent) == (True, True, "vera")

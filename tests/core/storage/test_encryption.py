@@ -16,7 +16,6 @@ from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
 from alma.storage.encryption.keys import generate_key, read_key, write_key_file
 from alma.storage.relational.resealing import HIDDEN, SEALED
-from alma.storage.relational.seal import OpenSeal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.tables import metadata
 from alma.storage.sqlite.store import SQLStorage
 from encrypted import KEY, OTHER_KEY, open_encrypted
@@ -40,12 +39,6 @@ def test_what_is_hidden_is_revealed_and_equal_for_equal_data(data: bytes) -> Non
     assert SEAL.reveal(hidden, place="text_hash") == data
     assert hidden == AESSeal(KEY, "a store").hide(data, place="text_hash")
     assert not data or hidden != SEAL.hide(data, place="content_hash")
-
-
-@pytest.mark.parametrize("seal", [SEAL, OpenSeal()], ids=["encrypted", "open"])
-def test_texts_of_text_columns_come_back(seal: AESSeal | OpenSeal) -> None:
-    assert opened_text(seal, sealed_text(seal, "Größe", place="x", row=ROW), place="x", row=ROW) == "Größe"
-    assert revealed_text(seal, hidden_text(seal, "Größe", place="x"), place="x") == "Größe"
 
 
 @pytest.mark.parametrize("other", [AESSeal(KEY, "another store"), AESSeal(OTHER_KEY, "a store")], ids=["store", "key"])

@@ -45,6 +45,7 @@ def made(folder: Path) -> Path:
             for _ in range(2):
                 alma.learn(agent, TASKS[0], "success")
     with open_encrypted(folder) as alma:
+        alma.add_domain_knowledge("dev", "shop", "The registry is in Frankfurt")
         for task in TASKS:
             for outcome in ("success", "failure", "success", "failure"):
                 alma.learn("dev", task, outcome, f"{task} {outcome}", error_message=f"{task} broke", task_type=task)

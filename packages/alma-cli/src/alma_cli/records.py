@@ -21,7 +21,7 @@ _FIGURES = ("worked", "rate", "95 %")
 
 
 def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
-    """Returns one row per strategy, in the order given; under its name its task, its owner, why it is bad, what to do instead, and when it
+    """Returns one row per strategy, in the order given; under its name its task, its owner, its record in the words of a prompt, and when it
     was last used."""
     return _unbroken(table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES))
 
@@ -73,9 +73,8 @@ def _description(row: "StrategyRecord") -> str:
     of_steps = "as a step " if row.is_of_steps else ""
     details = [
         f"{of_steps}for {row.task_type or row.task}{origin}",
-        f"why {row.why_bad}" if row.why_bad else "",
-        f"and {row.unverified} not judged" if row.unverified else "",
-        f"instead {row.better_alternative}" if row.better_alternative else "",
+        row.record(None),
+        f"and {row.unverified} not judged" if row.unverified and row.trials else "",
         f"last {row.last_used:%Y-%m-%d}",
     ]
     return "\n  ".join(" ".join(line.split()) for line in (row.strategy, *details) if line)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from alma.text import one_line
 from alma_cli.output import table
 
 if TYPE_CHECKING:
@@ -10,19 +11,27 @@ if TYPE_CHECKING:
     from alma.types import MemorySlice
     from alma.types.memories import AnyMemory
     from alma.types.recalled import Recalled
+    from alma.types.strategies import StrategyRecord
 
 FACTORS = ("similarity", "recency", "success", "confidence")
 _COLUMNS = ("tag", "what", "score", "sim.", "rec.", "succ.", "conf.")
 
 
 def slice_table(memories: "MemorySlice", *, title: str | None = None) -> "Table":
-    """Returns one row per memory, best first."""
-    return table(_COLUMNS, (_row(item) for item in memories.recalled), title=title, right=_COLUMNS[2:])
+    """Returns one row per memory, best first, then one per way that was tried and is no rule."""
+    from alma.types.strategies import TRIED
+
+    ways = (_way_row(way) for way in memories.strategies if way.rule == TRIED)
+    return table(_COLUMNS, [*map(_row, memories.recalled), *ways], title=title, right=_COLUMNS[2:])
 
 
 def _row(item: "Recalled") -> tuple[str, ...]:
     factors = (getattr(item.factors, name) for name in FACTORS)
     return (item.tag, summary_of(item.memory), f"{item.score:.3f}", *(f"{factor:.2f}" for factor in factors))
+
+
+def _way_row(way: "StrategyRecord") -> tuple[str, ...]:
+    return (way.tag or "", f"{one_line(way.strategy)}\n  {way.record(None)}", *[""] * (len(_COLUMNS) - 2))
 
 
 def summary_of(memory: "AnyMemory") -> str:
@@ -42,7 +51,9 @@ def _detail(memory: "AnyMemory") -> str:
     match memory:
         case Outcome() if memory.strategy_used:
             return f"by {memory.strategy_used}"
-        case AntiPattern() if memory.better_alternative:
+        case AntiPattern() if memory.better_alternative and not memory.metadata.get(
+            "learned"
+        ):  # the record of a learned one names it
             return f"instead {memory.better_alternative}"
         case CustomMemory():
             return memory.kind.replace("_", " ")
@@ -51,15 +62,14 @@ def _detail(memory: "AnyMemory") -> str:
 
 
 def record_of(memory: "AnyMemory") -> str:
-    """Returns the successes or failures of a rule, its number of tasks, and its standing, in the words of a prompt."""
+    """Returns what became of a rule, in the words of a prompt."""
     from alma.types import AntiPattern, Heuristic
-    from alma.types.sentences import failed, worked
 
     match memory:
         case Heuristic() if memory.occurrence_count:
-            return worked(memory.success_count, memory.occurrence_count, memory.last_validated, None, memory.metadata)
+            return memory.record(None)
         case AntiPattern() if memory.metadata.get("learned"):
-            return failed(memory.occurrence_count, memory.success_count, memory.last_seen, None, memory.metadata)
+            return memory.record(None)
         case _:
             return ""
 

@@ -7,16 +7,16 @@ from alma.text import one_line, shortened
 from alma_cli.output import console, printable, table
 from alma_cli.records import brief_table
 from alma_cli.replay import SHOWN, Run
-from alma_cli.slices import record_of
 
 if TYPE_CHECKING:
     from alma.types import MemorySlice, StrategyTable
     from alma.types.memories import AnyMemory
 
-MOST_RULES = 2
+MOST_WAYS = 2
 MOST_STRATEGIES = 6
 TASK_CHARS = 50
 WAY_CHARS = 60
+RECORD_CHARS = 140
 CHANCE = 0.5
 
 
@@ -67,35 +67,22 @@ def _replayed(figures: dict[str, Any]) -> None:
     _say(
         f"{figures['runs_learned']} real runs of an airline's service agent were replayed: {figures['tasks_learned']} tasks, tried 4 times "
         f"each, {worked:g} successes. They made {learned['heuristics']} heuristics and {learned['anti_patterns']} anti-patterns. "
-        "Then the memory was asked about tasks that it had never seen. A candidate is a rule that is not yet called likely or proven."
+        "Then the memory was asked about tasks that it had never seen."
     )
 
 
 def _task(asked: Asked) -> None:
     _say()
     _say(f"{asked.name}: {_opening(asked.run.task)}", bold=True)
-    rules = [item for item in asked.found.recalled if item.tag[0] in "HA"][:MOST_RULES]
-    for item in rules:
-        _say(f"  [{item.tag}] {_rule(item.memory)}")
-        _say(f"       {_record(item.memory)}")
-    if not rules:
+    ways = sorted(asked.found.strategies, key=lambda way: not (way.heuristic_id or way.anti_pattern_id))[:MOST_WAYS]
+    if not any(way.heuristic_id or way.anti_pattern_id for way in ways):
         _say("  No rule: what was tried on tasks like this one is too little, or too mixed.")
+    for way in ways:
+        _say(f"  [{way.tag}] {shortened(one_line(way.strategy), WAY_CHARS)}")
+        _say(f"       {shortened(way.record(None), RECORD_CHARS)}")
+    if not ways:
         for item in [item for item in asked.found.recalled if item.tag[0] == "O"][:1]:
             _say(f"  [{item.tag}] {_outcome(item.memory)}")
-
-
-def _rule(memory: "AnyMemory") -> str:
-    from alma.types import AntiPattern, Heuristic
-
-    if isinstance(memory, Heuristic):
-        return f"Works: {shortened(one_line(memory.strategy), WAY_CHARS)}"
-    assert isinstance(memory, AntiPattern)
-    return f"{memory.metadata.get('caution', 'Avoid')}: {shortened(one_line(memory.pattern), WAY_CHARS)}"
-
-
-def _record(memory: "AnyMemory") -> str:
-    instead = getattr(memory, "better_alternative", None)
-    return f"{record_of(memory)}{f'. Instead: {one_line(instead)}' if instead else ''}"
 
 
 def _outcome(memory: "AnyMemory") -> str:

@@ -64,8 +64,11 @@ class Attempt:
                 self._found = integration.retrieve(self.run.task, self.agent, self.run.context)
         found = sight.of(self._found)
         with self.run.turn_of(self.agent):
-            shown = {*self.run.memories.ids, *found.ids}  # a slice asks for each of its scopes
-            self.run.show(holding(self._found, (item for item in self._found.recalled if item.memory.id in shown)))
+            before = self.run.memories  # a slice asks for each of its scopes
+            shown = {*before.ids, *found.ids}
+            ways = {way.id for way in (*before.strategies, *found.strategies)}
+            seen = self._found.model_copy(update={"strategies": tuple(way for way in self._found.strategies if way.id in ways)})
+            self.run.show(holding(seen, (item for item in self._found.recalled if item.memory.id in shown)))
         return found.fitted(integration.options.max_tokens)
 
     def take(self, event: object) -> None:

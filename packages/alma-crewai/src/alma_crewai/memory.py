@@ -14,13 +14,14 @@ from pydantic import PrivateAttr
 
 from alma import ALMA, ValidationError
 from alma.types.recalled import Recalled
+from alma.types.strategies import StrategyRecord
 from alma_crewai import events, listener, starts
 from alma_crewai.actors import OUTSIDE, Work, asking
 from alma_crewai.attempt import Attempt, current
 from alma_crewai.recorders import OPEN, Recorder, Settings, check_names
-from alma_crewai.records import Sight, record_of
+from alma_crewai.records import Sight, record_of, record_of_way
 from alma_crewai.storage import ALMAStorage
-from alma_integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
+from alma_integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, documented, in_event_loop
 
 _LOG = logging.getLogger("alma")
 NO_MODEL = "alma/none: this is a copy of an ALMAMemory, which asks no model. Give the ALMAMemory to the crew instead of an agent"
@@ -163,7 +164,7 @@ class ALMAMemory(Learning, Memory):
         if not text:
             return []
         key = sha256(text.encode()).hexdigest()  # a slice of several scopes deduplicates by this id
-        best = max(item.score for item in found.recalled)
+        best = max((item.score for item in found.recalled), default=1.0)
         return [Match(record=MemoryRecord(id=key, content=text), score=best, text=text)]
 
     def _attempt_of(self, asked: MemoryRetrievalStartedEvent, query: str) -> Attempt | None:
@@ -182,7 +183,7 @@ class ALMAMemory(Learning, Memory):
 
     def _searched(self, query: str, limit: int, sight: Sight) -> list[MemoryMatch]:
         found = sight.of(self._integration.retrieve(query, self._acting(), self._context(), top_k=limit))
-        return [_match(item) for item in found.recalled[:limit]]
+        return [*map(_match, found.recalled), *map(_way_match, documented(found).strategies)][:limit]
 
     def _attempt(self) -> Attempt | None:
         """Returns the current attempt, if this memory records it."""
@@ -225,6 +226,12 @@ def _match(item: Recalled) -> Match:
     """Returns one memory found by a search, with its fields and score. An agent sees the note without a tag: tags are for the prompt."""
     record = record_of(item.memory).model_copy(update={"metadata": document_metadata(item)})
     return Match(record=record, score=item.score, text=f"- {record.content}")
+
+
+def _way_match(way: StrategyRecord) -> Match:
+    """Returns a way that was tried, where a search finds nothing else."""
+    record = record_of_way(way)
+    return Match(record=record, score=way.expected, text=f"- {record.content}")
 
 
 ALMALongTermMemory = ALMAMemory

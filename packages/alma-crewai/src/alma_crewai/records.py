@@ -6,10 +6,11 @@ from typing import Any
 
 from crewai.memory.types import MemoryRecord
 
-from alma import MemorySlice
+from alma import MemorySlice, MemoryType
 from alma.types import AnyMemory
 from alma.types.prompt import note
-from alma_integration import holding
+from alma.types.strategies import TRIED, StrategyRecord
+from alma_integration import holding, way_metadata
 
 SCOPE, SOURCE, PRIVATE, CATEGORIES = "crewai_scope", "crewai_source", "crewai_private", "crewai_categories"
 """Metadata keys for CrewAI's data of a memory."""
@@ -27,6 +28,22 @@ def record_of(memory: AnyMemory) -> MemoryRecord:
         last_accessed=memory.seen_at.replace(tzinfo=None),
         source=memory.metadata.get(SOURCE) or memory.agent or None,
         private=bool(memory.metadata.get(PRIVATE)),
+    )
+
+
+def record_of_way(way: StrategyRecord) -> MemoryRecord:
+    """Returns a way that was tried as a CrewAI record, as its line in a prompt without ages. Its id is that of the newest outcome behind it."""
+    at = way.last_used.replace(tzinfo=None)
+    return MemoryRecord(
+        id=way.id,
+        content=way.line(None),
+        scope=str(as_path(None)),
+        categories=[MemoryType.OUTCOME],
+        importance=way.expected,
+        created_at=at,
+        last_accessed=at,
+        source=way.agent,
+        metadata=way_metadata(way),
     )
 
 
@@ -66,7 +83,9 @@ class Sight:
         return SCOPE not in known or path_of(memory).is_relative_to(as_path(self.scope))
 
     def of(self, found: MemorySlice) -> MemorySlice:
-        """Returns those of the found memories that it may see."""
+        """Returns those of the found memories that it may see, and the ways that were tried, which rest on outcomes."""
+        if self.categories and MemoryType.OUTCOME not in self.categories:
+            found = found.model_copy(update={"strategies": tuple(way for way in found.strategies if way.rule != TRIED)})
         return holding(found, (item for item in found.recalled if self.has(item.memory)))
 
 

@@ -13,7 +13,7 @@ from alma.types import EpisodeStatus, Recalled
 from alma_harness.progress import ProgressTracker
 from alma_harness.values import Value
 from alma_harness.work_items import CLOSED
-from alma_integration import checked_count, checked_time
+from alma_integration import checked_count, checked_time, note
 
 EXPIRES = "expires_at"
 """Entry of a fact's metadata: the time, in ISO 8601, at which it stops being true."""
@@ -64,9 +64,7 @@ def _warnings(near: list[Recalled]) -> Iterator[Suggestion]:
         if isinstance(memory, Outcome) and memory.outcome is Verdict.FAILURE:
             yield Suggestion(kind="warning", text=_failed(memory), score=item.factors.similarity, source_id=memory.id)
         elif isinstance(memory, AntiPattern):
-            instead = f" Instead: {memory.better_alternative}." if memory.better_alternative else ""
-            text = f"Avoid: {memory.pattern}. Why: {memory.why_bad}.{instead}"
-            yield Suggestion(kind="warning", text=text, score=item.factors.similarity, source_id=memory.id)
+            yield Suggestion(kind="warning", text=note(memory, None), score=item.factors.similarity, source_id=memory.id)
 
 
 def _failed(outcome: Outcome) -> str:

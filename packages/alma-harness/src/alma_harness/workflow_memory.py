@@ -78,6 +78,8 @@ def retrieve_scoped(
         raise ValidationError("workflow_id is missing; the scope workflow_only needs it")
     own = chosen == "agent_only"
     found = alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=MOST, include_shared=not own)
+    if not own:  # a way was tried in other workflows, too
+        found = found.model_copy(update={"strategies": ()})
     kept: list[Recalled] = []
     counts: dict[str, int] = {}
     for item in found.recalled:

@@ -34,7 +34,7 @@ from alma_integration.calls import (
 )
 from alma_integration.context import Identity, RunContext, check_identity, identified, required
 from alma_integration.credit import ToolStep, strategy_of
-from alma_integration.documents import document_metadata
+from alma_integration.documents import document_metadata, documented, way_metadata
 from alma_integration.judging import Evaluator, Judgement
 from alma_integration.kit import LOOP_SECONDS, Integration, Learning
 from alma_integration.narrowing import checked_kinds, checked_names
@@ -49,7 +49,7 @@ from alma_integration.options import (
     default_tool_outcome,
     taken,
 )
-from alma_integration.parts import holding
+from alma_integration.parts import holding, together
 from alma_integration.run import Run, noted_on
 from alma_integration.scope import Scope
 from alma_integration.toolkit import Tool, Toolkit
@@ -104,6 +104,7 @@ __all__ = [
     "default_tool_outcome",
     "defused",
     "document_metadata",
+    "documented",
     "fenced",
     "holding",
     "identified",
@@ -118,7 +119,9 @@ __all__ = [
     "schema_of",
     "strategy_of",
     "taken",
+    "together",
     "tool_use",
     "tool_verdict",
     "tools_succeeded",
+    "way_metadata",
 ]

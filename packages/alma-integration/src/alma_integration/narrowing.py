@@ -12,6 +12,7 @@ from alma.types.memories import Outcome
 from alma.types.recalled import Recalled
 from alma.types.sentences import of_attempt
 from alma.types.slice import MemorySlice
+from alma.types.strategies import TRIED
 from alma.types.tags import tags_for
 from alma_integration.parts import holding
 
@@ -60,7 +61,7 @@ def narrowed(
     wanted: Callable[[Recalled], bool] | None = None,
 ) -> MemorySlice:
     """Returns the memories of these kinds that have the score and are wanted, of the wanted ones at most `limit` of each kind, with new
-    tags."""
+    tags. Ways that are no rules stay among outcomes, unless it is asked which memories are wanted."""
     if min_score is None and kinds is None and wanted is None:
         return found
     counts, kept = Counter[str](), list[Recalled]()
@@ -72,6 +73,8 @@ def narrowed(
         counts[kind] += 1
         if wanted is None or counts[kind] <= limit:
             kept.append(item)
+    if wanted is not None or (kinds is not None and MemoryType.OUTCOME not in kinds):
+        found = found.model_copy(update={"strategies": tuple(way for way in found.strategies if way.rule != TRIED)})
     return _numbered(found, kept)
 
 

@@ -38,7 +38,21 @@ class Part:
         """All memories that the agent was shown: in the notes, and beside them."""
         if not self.memories or not self.beside:
             return self.memories or self.beside
-        return holding(self.memories, (*self.memories.recalled, *self.beside.recalled))
+        return together(self.memories, self.beside)
+
+
+def together(first: MemorySlice, second: MemorySlice) -> MemorySlice:
+    """Returns the memories and the ways of two slices, each way once."""
+    if not first:
+        return second
+    ways = {way.id: way for way in (*second.strategies, *first.strategies)}
+    return holding(first.model_copy(update={"strategies": tuple(ways.values())}), (*first.recalled, *second.recalled))
+
+
+def tags_in(memories: MemorySlice) -> list[str]:
+    """Returns the tags of the memories and the ways of a slice, each once."""
+    tags = [item.tag for item in memories.recalled] + [way.tag for way in memories.strategies if way.tag is not None]
+    return list(dict.fromkeys(tags))
 
 
 def holding(memories: MemorySlice, items: Iterable[Recalled]) -> MemorySlice:

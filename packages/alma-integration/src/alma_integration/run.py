@@ -14,12 +14,13 @@ from alma.errors import ScopeViolationError, StorageError
 from alma.text import storable
 from alma.types.prompt import without_notes
 from alma.types.slice import MemorySlice
-from alma.types.tags import without_citations
+from alma.types.strategies import TRIED
+from alma.types.tags import is_of_way, without_citations
 from alma_integration.calls import ToolUse
 from alma_integration.context import RunContext
 from alma_integration.credit import ToolStep
 from alma_integration.ending import aend_run, end_in_background, end_run
-from alma_integration.parts import Part, end_of, holding
+from alma_integration.parts import Part, end_of, holding, tags_in, together
 from alma_integration.steps import record_call, record_correction, record_result, take_back
 from alma_integration.views import RunReport
 
@@ -159,7 +160,7 @@ class Run:
             if memories.agent != part.agent or memories.project_id != self.integration.scope.project(self.context).project_id:
                 return
             new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
-            part.beside = holding(memories, (*part.beside.recalled, *new))
+            part.beside = together(part.beside, holding(memories, new))
 
     # What happens.
 
@@ -203,7 +204,7 @@ class Run:
 
     def for_user(self, answer: str) -> str:
         """Returns a final answer as its user receives it: with `strip_tags` without citations of what the agent was shown."""
-        tags = [item.tag for item in self.memories.recalled] if self.options.strip_tags else []
+        tags = tags_in(self.memories) if self.options.strip_tags else []
         return without_citations(answer, tags) if tags else answer
 
     def hand_over(self, agent: str, task: str | None = None) -> None:
@@ -315,12 +316,22 @@ class Run:
 
     def _unshown(self, part: Part, found: MemorySlice) -> MemorySlice:
         """Returns the memories to show: without those shown beside, and for a resumed run only those that it was shown before."""
+        beside = {way.id for way in part.beside.strategies}
         kept = tuple(item for item in found.recalled if item.memory.id not in part.beside.ids)
+        ways = tuple(way for way in found.strategies if way.id not in beside)
         episode = self.begun(part) if part.resumes is not None else None
         if episode is not None and episode.record.shown:
             tags = {exposure.memory_id: exposure.tag for exposure in episode.record.shown}
-            kept = tuple(item.model_copy(update={"tag": tags[item.memory.id]}) for item in kept if item.memory.id in tags)
-        return holding(found, kept)
+            of_ways = {memory_id: tag for memory_id, tag in tags.items() if is_of_way(tag)}
+            kept = tuple(
+                item.model_copy(update={"tag": tags[item.memory.id]})
+                for item in kept
+                if item.memory.id in tags.keys() - of_ways.keys()
+            )
+            ways = tuple(
+                way.model_copy(update={"tag": of_ways.get(way.id)}) for way in ways if way.rule != TRIED or way.id in of_ways
+            )
+        return holding(found.model_copy(update={"strategies": ways}), kept)
 
     def _soon(self, call: Callable[[], None]) -> None:
         if not self.is_over:

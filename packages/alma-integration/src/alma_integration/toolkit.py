@@ -117,10 +117,11 @@ class Toolkit:
         """Returns what is known for a task, as fenced notes without tags; saved facts and preferences have their ids."""
         project, agent, user = self._where()
         found = project.retrieve(task=query, agent=agent, top_k=self._top_k, user_id=user).fitting()
+        memories = {memory.id: memory for memory in found}
         notes = [
-            f"- {note}{_id_of(memory, agent)}"
-            for memory, note in zip(found, found.notes(), strict=True)
-            if self._shows is None or self._shows(memory, user)
+            f"- {line}{_id_of(memory, agent) if memory else ''}"
+            for memory, line in ((memories.get(of), line) for of, line in found.notes_with_ids())
+            if memory is None or self._shows is None or self._shows(memory, user)
         ]
         return fenced(notes) if notes else NOTHING
 

@@ -13,7 +13,17 @@ from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
-from alma_integration import Identity, Integration, Options, check_identity, checked_count, checked_kinds, document_metadata
+from alma_integration import (
+    Identity,
+    Integration,
+    Options,
+    check_identity,
+    checked_count,
+    checked_kinds,
+    document_metadata,
+    documented,
+    way_metadata,
+)
 from alma_langchain.recorder import run_context
 
 
@@ -89,11 +99,14 @@ class ALMARetriever(BaseRetriever):
 
 
 def memory_to_documents(memories: MemorySlice) -> list[Document]:
-    """Returns the memories of a slice, best first: the note without ages as content, so that it stays the same over time.
+    """Returns the memories of a slice, best first: the note without ages as content, so that it stays the same over time. Where there is none, the
+    ways that were tried on such tasks.
 
     The metadata is that of `alma.integration.document_metadata`: score, confidence, the memory's own fields and metadata.
     """
-    return [_document(item) for item in memories.recalled]
+    shown = documented(memories)
+    ways = (Document(id=way.id, page_content=way.line(None), metadata=way_metadata(way)) for way in shown.strategies)
+    return [*map(_document, shown.recalled), *ways]
 
 
 def _document(item: Recalled) -> Document:

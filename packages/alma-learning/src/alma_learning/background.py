@@ -33,6 +33,18 @@ SENTENCES: tuple[str, ...] = (
     "The robot lifts boxes onto the shelf.",
     "Check whether the invoice has been paid.",
     "Install the washing machine next to the sink.",
+    "Rename the variable and run the tests again.",
+    "The database query takes too long.",
+    "Restore the files from last night's copy.",
+    "Write a script that reads a table of numbers.",
+    "The page loads slowly on old phones.",
+    "Update the library to the newest version.",
+    "Review the changes of a colleague before they are merged.",
+    "The build fails on one machine only.",
+    "Add a button that exports the list.",
+    "Explain what this class does.",
+    "The password of the account has expired.",
+    "Move the website to another provider.",
     "Der Zug nach Hamburg hat eine halbe Stunde Verspätung.",
     "Bitte prüfen Sie die Rechnung des Handwerkers.",
     "Im Garten blühen die ersten Rosen.",
@@ -67,6 +79,39 @@ SENTENCES: tuple[str, ...] = (
     "Résume la réunion en quelques lignes.",
     "Le serveur ne répond plus depuis hier.",
     "Les enfants jouent dans le parc.",
+    "Lekarz zaleca codzienny spacer.",
+    "Muzeum jest zamknięte w poniedziałki.",
+    "Klientka chce zwrócić płaszcz.",
+    "Gotuj ryż przez piętnaście minut.",
+    "Serwer nie odpowiada od wczoraj.",
+    "Napisz krótkie przemówienie na wesele.",
+    "Dzieci grają w piłkę na placu.",
+    "Podsumuj sprawozdanie w trzech zdaniach.",
+    "Chcemy zarezerwować stolik na wieczór.",
+    "Il medico consiglia di camminare ogni giorno.",
+    "Il museo è chiuso il lunedì.",
+    "La cliente vuole restituire il cappotto.",
+    "Cuoci il riso per quindici minuti.",
+    "Il server non risponde da ieri.",
+    "Scrivi un breve discorso per il matrimonio.",
+    "I bambini giocano a calcio in piazza.",
+    "Riassumi la relazione in tre frasi.",
+    "O médico recomenda caminhar todos os dias.",
+    "O museu está fechado às segundas-feiras.",
+    "A cliente quer devolver o casaco.",
+    "Cozinhe o arroz durante quinze minutos.",
+    "O servidor não responde desde ontem.",
+    "Escreva um breve discurso para o casamento.",
+    "As crianças jogam bola na praça.",
+    "Queremos reservar uma mesa para esta noite.",
+    "De dokter raadt aan elke dag te wandelen.",
+    "Het museum is op maandag gesloten.",
+    "De klant wil haar jas terugbrengen.",
+    "Kook de rijst een kwartier.",
+    "De server reageert sinds gisteren niet.",
+    "Schrijf een korte toespraak voor de bruiloft.",
+    "De kinderen voetballen op het plein.",
+    "Vat het verslag samen in drie zinnen.",
     "Il treno per Milano parte dal binario quattro.",
     "O relatório deve ser entregue na sexta-feira.",
     "De fietsenmaker repareert de band.",
@@ -76,8 +121,9 @@ SENTENCES: tuple[str, ...] = (
 )
 """Changing one changes kinds and ways."""
 
-NEAREST = 12
-"""Sentences that are taken for the background of a store: enough of them are of its language. Development and tuning worlds: 8 to 16 are alike."""
+NEAREST = 16
+"""Sentences that are taken for the background of a store: about as many as there are of its language or field. A language without sentences here has
+all its tasks in one kind."""
 
 
 class Background:

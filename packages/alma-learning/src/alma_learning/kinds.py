@@ -1,13 +1,14 @@
 """Kinds of task: tasks that are alike in their words and in the ways that were tried on them."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from alma_learning.background import scale
 from alma_learning.growing import GrowingRows
 from alma_learning.linkage import NEVER, link_groups
-from alma_learning.trials import Embedding, Indices, Matrix, Vector
+from alma_learning.trials import Embedding, Floats, Indices, Matrix, Vector
 
 Label = tuple[str | None, str | None]
 """The stated type and difficulty of a task."""
@@ -19,11 +20,22 @@ CENTRE = 0.75
 BY_WAYS = 0.8
 """The weight of the ways that were tried on a task, beside its words. 1.2 brings tasks of several kinds together."""
 
-JOIN = {Embedding.MEANING: 0.45, Embedding.WORDS: 0.3}
-"""Average likeness of tasks of one kind. With .4 a tenth of the rows are ways of other kinds, with .5 there are too many kinds."""
+JOIN = {Embedding.MEANING: (0.3, 0.42), Embedding.WORDS: (0.2, 0.3)}
+"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, and where they do. With .4 more rows are ways of
+other kinds, with .45 there are too many kinds."""
 
-GATE = {Embedding.MEANING: 0.25, Embedding.WORDS: 0.2}
-"""Cosine of a question to the mean of the kind it belongs to. In English all but 1 in 50 unrelated questions are below .25, and 1 in 20 others."""
+SURE = 2.0
+"""Deviations from chance at which words and ways go together."""
+
+FEWEST = 6
+"""Tasks that can be divided. With fewer chance cannot be told apart."""
+
+NEWEST = 256
+"""Tasks of which that is measured."""
+
+GATE, UNRELATED = 0.2, 0.975
+"""Least cosine of a question to the mean of the kind it belongs to, and the share of the fixed sentences that must be less near to any kind: these
+are what unrelated questions of the language look like."""
 
 EXACT, SURELY = 400, 0.1
 """Of more tasks than this each first joins a kind that it is more alike by this, so that few groups are left to be linked."""
@@ -39,19 +51,26 @@ class Kinds:
         ways: Matrix,
         labels: Sequence[Label],
         background: Vector,
+        sentences: Matrix,
         embedding: Embedding = Embedding.MEANING,
     ) -> None:
         """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels
-        and what the background has near them."""
-        self._dimension, self._join = vectors.shape[1], JOIN[embedding]
+        what the background has near them, and its sentences."""
+        self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background
-        self._groups: list[list[int]] = []
-        self._sizes = np.zeros(0)
+        has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
+        self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
+        features = join_features(vectors - self._centre, ways)
+        groups = group_tasks(features, labels, self._join)
+        groups = [part for group in groups for part in divide(np.array(group), vectors, ways, labels)]
+        self._groups = [tasks[group].tolist() for group in groups]
+        self._sizes = np.array([float(len(group)) for group in groups])
         self._means: Matrix | None = None
-        self.labels: list[Label] = []
-        self._totals = GrowingRows(np.zeros((0, 2 * self._dimension), np.float32))
-        self._group(tasks.tolist(), self._features(vectors, ways), labels)
+        self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in groups]
+        summed = [features[group].sum(axis=0) for group in groups]
+        self._totals = GrowingRows(np.stack(summed) if summed else features)
         self.kind_of = {task: kind for kind, group in enumerate(self._groups) for task in group}
+        self.gate = self._find_gate(sentences)
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -62,7 +81,7 @@ class Kinds:
 
     def add(self, task: int, vector: Vector, ways: Vector, label: Label) -> int:
         """Adds a task to the most alike kind that it may join, or as a kind of its own; returns the kind."""
-        feature = self._features(vector[None], ways[None])[0]
+        feature = join_features((vector - self._centre)[None], ways[None])[0]
         alike = self._totals.rows @ feature / self._sizes
         for kind, other in enumerate(self.labels):
             if label[0] is not None and label == other:
@@ -78,18 +97,25 @@ class Kinds:
 
     def rank(self, vector: Vector, task_type: str | None) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
-        if self._means is None:
-            self._means = scale(self._totals.rows[:, : self._dimension])
-        scores = (self._means @ scale(vector - self._centre)).tolist()
+        scores = self._measure_kinds(vector).tolist()
         found = []
         for kind, (score, (name, _)) in enumerate(zip(scores, self.labels, strict=True)):
             if task_type is None or name is None or name == task_type:
                 found.append((score, kind, task_type is not None and name == task_type))
         return sorted(found, key=lambda each: (not each[2], -each[0]))
 
-    def _features(self, tasks: Matrix, ways: Matrix) -> Matrix:
-        """Returns a vector for each task, (n, 2d): its words, and the ways that were tried on it."""
-        return np.hstack([scale(tasks - self._centre), np.float32(BY_WAYS**0.5) * ways])
+    def _measure_kinds(self, vectors: Matrix) -> Matrix:
+        """Returns the cosines of the means of the kinds to vectors, (kinds, n)."""
+        if self._means is None:
+            self._means = scale(self._totals.rows[:, : self._dimension])
+        cosines: Matrix = self._means @ scale(vectors - self._centre).T
+        return cosines
+
+    def _find_gate(self, sentences: Matrix) -> float:
+        if not len(self):
+            return GATE
+        nearest = self._measure_kinds(sentences).max(axis=0)
+        return max(GATE, float(np.quantile(nearest, UNRELATED)))
 
     def _begin(self, label: Label) -> int:
         self._groups.append([])
@@ -105,37 +131,91 @@ class Kinds:
         self._totals.rows[kind] += feature
         self.labels[kind] = merge_labels(self.labels[kind], label)
 
-    def _group(self, tasks: Sequence[int], features: Matrix, labels: Sequence[Label]) -> None:
-        """Puts the tasks into kinds: one stated type together, of many tasks each first with what is surely alike, then by average linkage."""
-        first: dict[Label, int] = {}
-        is_large = len(features) > EXACT
-        for task, feature, label in zip(tasks, features, labels, strict=True):
-            kind = first.get(label) if label[0] is not None else None
-            if kind is None and is_large and label == (None, None) and self._groups:
-                alike = self._totals.rows @ feature / self._sizes
-                best = int(alike.argmax())
-                kind = best if alike[best] >= self._join + SURELY and self.labels[best] == (None, None) else None
-            if kind is None:
-                kind = self._begin(label)
-                first.setdefault(label, kind)
-            self._put(kind, task, feature, label)
-        sizes = self._sizes
-        totals = self._totals.rows.astype(np.float64)
-        alike = totals @ totals.T / sizes[:, None] / sizes if len(sizes) else np.zeros((0, 0))
-        if any(label != (None, None) for label in self.labels):
-            alike[np.array([[are_apart(a, b) for b in self.labels] for a in self.labels])] = NEVER
-        linked = link_groups(alike, self._join, sizes=sizes.tolist())
-        old, names, rows = self._groups, self.labels, self._totals.rows
-        self._groups = [sorted(task for kind in group for task in old[kind]) for group in linked]
-        self._sizes = np.array([float(len(group)) for group in self._groups])
-        self.labels = []
-        for group in linked:
-            merged: Label = (None, None)
-            for kind in group:
-                merged = merge_labels(merged, names[kind])
-            self.labels.append(merged)
-        summed = [rows[group].sum(axis=0) for group in linked]
-        self._totals = GrowingRows(np.stack(summed) if summed else rows)
+
+def join_features(words: Matrix, ways: Matrix) -> Matrix:
+    """Returns a vector for each task, (n, 2d): its centred words, and the ways that were tried on it."""
+    return np.hstack([scale(words), np.float32(BY_WAYS**0.5) * ways])
+
+
+def group_tasks(features: Matrix, labels: Sequence[Label], join: float) -> list[list[int]]:
+    """Returns the places of tasks in kinds: one stated type together, of many tasks each first with what is surely alike, then by average linkage."""
+    groups: list[list[int]] = []
+    named: list[Label] = []
+    first: dict[Label, int] = {}
+    sizes, totals = np.zeros(len(features)), np.zeros_like(features)
+    is_large = len(features) > EXACT
+    for place, (feature, label) in enumerate(zip(features, labels, strict=True)):
+        kind = first.get(label) if label[0] is not None else None
+        if kind is None and is_large and label == (None, None) and groups:
+            alike = totals[: len(groups)] @ feature / sizes[: len(groups)]
+            best = int(alike.argmax())
+            kind = best if alike[best] >= join + SURELY and named[best] == (None, None) else None
+        if kind is None:
+            kind = len(groups)
+            groups.append([])
+            named.append(label)
+            first.setdefault(label, kind)
+        groups[kind].append(place)
+        sizes[kind] += 1
+        totals[kind] += feature
+    sizes, exact = sizes[: len(groups)], totals[: len(groups)].astype(np.float64)
+    alike = exact @ exact.T / sizes[:, None] / sizes
+    if any(label != (None, None) for label in named):
+        alike[np.array([[are_apart(a, b) for b in named] for a in named])] = NEVER
+    linked = link_groups(alike, join, sizes=sizes.tolist())
+    return [sorted(place for kind in group for place in groups[kind]) for group in linked]
+
+
+def divide(group: Indices, vectors: Matrix, ways: Matrix, labels: Sequence[Label]) -> list[Indices]:
+    """Returns the parts of a kind in which the words of tasks say what is tried on them: each holds what is more alike than its tasks are on average.
+
+    Situations of one narrow field are alike in their words and share ways; beside their own mean they differ.
+    """
+    words, tried = vectors[group], ways[group]
+    if len(group) < FEWEST or associate(words, tried) < SURE:
+        return [group]
+    features = join_features(words - words.mean(axis=0), centre_ways(tried))
+    parts = group_tasks(features, [labels[place] for place in group], 0.0)
+    if len(parts) == 1:
+        return [group]
+    return [smaller for part in parts for smaller in divide(group[part], vectors, ways, labels)]
+
+
+def associate(vectors: Matrix, ways: Matrix) -> float:
+    """Returns by how many standard deviations tasks with like words had like ways tried on them more than by chance.
+
+    The t statistic of the bias-corrected correlation of two matrices of likenesses (Székely and Rizzo 2013, "The distance correlation t-test of
+    independence in high dimension", J. Multivariate Analysis 117). In a store of one kind it is 0 on average.
+    """
+    count = min(len(vectors), NEWEST)
+    if count < FEWEST:
+        return 0.0
+    words, tried = vectors[-count:], ways[-count:]
+    one, other = _compare(scale(words - words.mean(axis=0))), _compare(centre_ways(tried))
+    spread = float(np.sqrt((one * one).sum() * (other * other).sum()))
+    together = float((one * other).sum()) / max(spread, 1e-9)
+    pairs = count * (count - 3) / 2
+    return float((pairs - 1) ** 0.5 * together / max(1 - together**2, 1e-9) ** 0.5)
+
+
+def centre_ways(ways: Matrix) -> Matrix:
+    """Returns the ways tried on tasks beside their mean; of a task without ways still nothing."""
+    has_ways = ways.any(axis=1)
+    centred: Matrix = np.zeros_like(ways)
+    if has_ways.any():
+        centred[has_ways] = scale(ways[has_ways] - ways[has_ways].mean(axis=0))
+    return centred
+
+
+def _compare(vectors: Matrix) -> Floats:
+    """Returns the likenesses of vectors without what each has with all: the U-centred matrix."""
+    count = len(vectors)
+    alike = (vectors @ vectors.T).astype(np.float64)
+    np.fill_diagonal(alike, 0)
+    means = alike.sum(axis=0) / (count - 2)
+    alike += alike.sum() / ((count - 1) * (count - 2)) - means[:, None] - means
+    np.fill_diagonal(alike, 0)
+    return alike
 
 
 def are_apart(one: Label, other: Label) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from alma_learning.background import Background, scale
 from alma_learning.differences import normalise
 from alma_learning.growing import GrowingRows
-from alma_learning.kinds import GATE, Kinds, Label
+from alma_learning.kinds import Kinds, Label
 from alma_learning.rows import make_rows
 from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
@@ -79,6 +79,8 @@ class Projection:
 
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
+        if not self._log:
+            return Table((), 0.0, 0, 0, 0, 0, self._base, _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
@@ -89,9 +91,9 @@ class Projection:
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
         ranked = self._rank(vector, question.task_type)
-        if ranked and (ranked[0][2] or ranked[0][0] >= GATE[self._embedding]):
+        if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
-        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0.0, self._base, _find_nothing)
+        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
 
     def find(self, action: str, question: Question) -> Found | None:
         """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task."""
@@ -113,6 +115,8 @@ class Projection:
 
     def tables(self) -> Iterator[Table]:
         """Yields the table of every kind of task, the newest used first."""
+        if not self._log:
+            return
         self._catch_up()
         newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
         for kind in newest:
@@ -228,7 +232,7 @@ class Projection:
             return
         if not count:
             nothing = np.zeros((0, 0), np.float32)
-            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32))
+            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32), nothing)
             return
         if self._background is None:
             self._background = Background(self._vectors)
@@ -260,7 +264,10 @@ class Projection:
         self._base = self._find_base(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
         vectors = self._texts.tasks[tasks]
-        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background.near(vectors), self._embedding)
+        background = self._background
+        self._kinds = Kinds(
+            tasks, vectors, self._mean_ways(tasks, size), labels, background.near(vectors), background.vectors, self._embedding
+        )
         self._size = self._reached = size
 
     def _find_base(self, size: int) -> float:
@@ -360,7 +367,8 @@ class Projection:
             starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
             trials=len(judged),
-            successes=sum(judged),
+            successes=judged.count(1.0),
+            partials=judged.count(0.5),
             base=self._base,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
             holds=partial(self._is_among, frozenset(places)),

@@ -29,7 +29,8 @@ class Sheet:
     """Where each row begins among `places`."""
     count: int
     trials: int
-    successes: float
+    successes: int
+    partials: int
     base: float
     compare: Callable[[str], Sequence[float]]
     """How alike an action is to each row's wordings, on average."""
@@ -42,7 +43,7 @@ class Sheet:
         if similarities is not None and rows:
             nearest = np.maximum.reduceat(similarities[self.places], self.starts).tolist()
             rows = tuple(replace(row, similarity=min(max(near, 0.0), 1.0)) for row, near in zip(rows, nearest, strict=True))
-        return Table(rows, nearness, self.count, self.trials, self.successes, self.base, self.place_of, self.holds)
+        return Table(rows, nearness, self.count, self.trials, self.successes, self.partials, self.base, self.place_of, self.holds)
 
     def place_of(self, action: str) -> int | None:
         """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""

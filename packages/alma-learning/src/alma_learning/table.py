@@ -86,8 +86,10 @@ class Table:
     tasks: int
     trials: int
     """Judged trials, with or without a named way."""
-    successes: float
-    """Successes with half of the partial ones."""
+    successes: int
+    """Whole successes among them."""
+    partials: int
+    """Partial ones."""
     base: float
     """Rate of success of everything that the reader may read."""
     place_of: Callable[[str], int | None]

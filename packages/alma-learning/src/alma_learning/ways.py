@@ -26,8 +26,8 @@ ONE_WAY = 0.15
 FOUND = 0.25
 """Average cosine of an action to the wordings of the row that it belongs to."""
 
-SURE, SURELY = 0.75, 0.9
-"""Plain cosine of wordings that are one way whatever stands around them, and how alike they count."""
+NEARLY_EQUAL = 0.75
+"""Cosine of hashed words from which two wordings are one way."""
 
 SAME_ERROR = 0.2
 """What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
@@ -67,7 +67,7 @@ def group_wordings(wordings: Wordings, background: Vector, embedding: Embedding)
     means = np.stack([vectors[group].mean(axis=0) for group in first])
     common = np.float32(LOCAL) * (means.sum(axis=0) + np.float32(LOCAL_PRIOR) * background) / np.float32(len(first) + LOCAL_PRIOR)
     alike = compare_wordings(vectors, vectors, common, embedding) + SAME_ERROR * _share_errors(wordings.errors[:NEWEST])
-    least = ONE_WAY if embedding is Embedding.MEANING else SURELY
+    least = ONE_WAY if embedding is Embedding.MEANING else NEARLY_EQUAL
     groups = _link(wordings, alike, least)
     older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
     joined: list[list[int]] = [[] for _ in groups]
@@ -81,11 +81,10 @@ def group_wordings(wordings: Wordings, background: Vector, embedding: Embedding)
 
 def compare_wordings(some: Matrix, known: Matrix, common: Vector, embedding: Embedding) -> Floats:
     """Returns how alike wordings are to the known ones, (m, n): their cosines after what is common is taken away."""
-    plain = some @ known.T
     if embedding is Embedding.WORDS:
-        return np.where(plain >= SURE, SURELY, 0.0)
-    alike = scale(some - common) @ scale(known - common).T
-    return np.where(plain >= SURE, np.maximum(alike, SURELY), alike).astype(np.float64)
+        return np.where(some @ known.T >= NEARLY_EQUAL, 1.0, 0.0)
+    alike: Floats = (scale(some - common) @ scale(known - common).T).astype(np.float64)
+    return alike
 
 
 def _link(wordings: Wordings, alike: Floats, least: float) -> list[list[int]]:

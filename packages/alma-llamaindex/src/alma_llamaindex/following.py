@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
-from alma_integration import Integration, Run, RunContext, holding, schema_of, tool_use
+from alma_integration import Integration, Run, RunContext, holding, schema_of, together, tool_use
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
 
@@ -116,11 +116,15 @@ class Followed:
         run, waiting = self.run_of(alma), self.beside.get(alma, MemorySlice())
         shown = waiting if run is None else run.memories
         tags = {item.memory.id: item.tag for item in shown.recalled}
-        found = memories.tagged(f"r{len(tags)}") if tags else memories
+        ways = {way.id: way.tag for way in shown.strategies}
+        found = memories.tagged(f"r{len({*tags, *ways})}") if shown else memories
         found = holding(found, (item.model_copy(update={"tag": tags.get(item.memory.id, item.tag)}) for item in found.recalled))
-        new = holding(found, (item for item in found.recalled if item.memory.id not in tags))
+        tried = tuple(way.model_copy(update={"tag": ways.get(way.id, way.tag)}) for way in found.strategies)
+        found = found.model_copy(update={"strategies": tried})
+        untold = found.model_copy(update={"strategies": tuple(way for way in tried if way.id not in ways)})
+        new = holding(untold, (item for item in found.recalled if item.memory.id not in tags))
         if run is None:
-            self.beside[alma] = holding(memories, (*waiting.recalled, *new.recalled))
+            self.beside[alma] = together(waiting, new)
         else:
             run.show_beside(new)
         return new if is_in_prompt else found

@@ -12,8 +12,19 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from alma import ALMA, MemorySlice, MemoryType
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
+from alma.types.strategies import StrategyRecord
 from alma.types.tags import parts_of
-from alma_integration import Identity, checked_alma, checked_kinds, checked_names, checked_time, document_metadata, taken
+from alma_integration import (
+    Identity,
+    checked_alma,
+    checked_kinds,
+    checked_names,
+    checked_time,
+    document_metadata,
+    documented,
+    taken,
+    way_metadata,
+)
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.handler import HANDLER, RunSpan
 from alma_llamaindex.learner import ALMALearner
@@ -76,10 +87,13 @@ class ALMARetriever(BaseRetriever):
         integration = self._held.integration(learner)
         is_narrow = any(limit is not None for limit in (self._agents, self._since, self._until))
         wanted = self._is_wanted if is_narrow else None
-        found = integration.retrieve(task, integration.agent_of(context), context, kinds=self._kinds, wanted=wanted)
+        found = documented(integration.retrieve(task, integration.agent_of(context), context, kinds=self._kinds, wanted=wanted))
         if span is not None and (learner is not None or span.followed.run_of(self._held.alma) is not None):
             found = self._shown(found, span, learner)
-        return [NodeWithScore(node=_node(item, found.ids, self._with_tags), score=item.score) for item in found.recalled]
+        ids = [*found.ids, *(way.id for way in found.strategies)]
+        nodes = [NodeWithScore(node=_node(item, ids, self._with_tags), score=item.score) for item in found.recalled]
+        ways = (NodeWithScore(node=_way_node(way, ids, self._with_tags), score=way.expected) for way in found.strategies)
+        return [*nodes, *ways]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
@@ -111,9 +125,20 @@ def _node(item: Recalled, ids: list[str], with_tags: bool) -> MemoryNode:
     said = note(item.memory, None, parts_of(item.tag)[0])
     shared = item.memory.metadata.get("shared_from")
     metadata = {**document_metadata(item), **({"shared_from": shared} if shared else {}), SHOWN_WITH: ids}
+    return _hidden(item.memory.id, f"[{item.tag}] {said}" if with_tags else said, metadata)
+
+
+def _way_node(way: StrategyRecord, ids: list[str], with_tags: bool) -> MemoryNode:
+    """Returns a way that was tried as a node, as its line in a prompt without ages. Its id is that of the newest outcome behind it."""
+    said = way.line(None, parts_of(way.tag or "")[0])
+    shared = {"shared_from": way.shared_from} if way.shared_from else {}
+    return _hidden(way.id, f"[{way.tag}] {said}" if with_tags else said, {**way_metadata(way), **shared, SHOWN_WITH: ids})
+
+
+def _hidden(node_id: str, text: str, metadata: dict[str, Any]) -> MemoryNode:
     return MemoryNode(
-        id_=item.memory.id,
-        text=f"[{item.tag}] {said}" if with_tags else said,
+        id_=node_id,
+        text=text,
         extra_info=metadata,  # its alias, which type checkers know
         excluded_llm_metadata_keys=list(metadata),
         excluded_embed_metadata_keys=list(metadata),

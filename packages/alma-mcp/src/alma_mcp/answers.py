@@ -10,12 +10,11 @@ class _Answer(BaseModel):
 
 
 class Found(_Answer):
-    """One memory of an answer, as its tag in the notes cites it."""
+    """One memory of an answer, or one way that was tried (`strategy`), as its tag in the notes cites it."""
 
     tag: str
     id: str
     kind: str
-    score: float
 
 
 class Notes(_Answer):
@@ -42,13 +41,13 @@ class Checked(_Answer):
 
 
 class Tried(_Answer):
-    """One strategy's record. The expected rate of success is between `lower` and `upper` at 95 %."""
+    """One strategy's record: it worked `successes` of `trials` times, on `tasks` tasks. `summary` says it as the notes do."""
 
     strategy: str
     verdict: str
-    expected: float
-    lower: float
-    upper: float
+    successes: int
+    trials: int
+    tasks: int
     summary: str
 
 
@@ -59,13 +58,12 @@ class Strategies(_Answer):
 
 
 class Assessed(_Answer):
-    """How likely a strategy is to succeed: the expected rate, its 95 % interval, a verdict, and all of it in a sentence."""
+    """How likely a strategy is to succeed: a verdict, how often it worked on such tasks, and all of it in a sentence."""
 
     verdict: str
     recommendation: str
-    expected: float
-    lower: float
-    upper: float
+    successes: int
+    trials: int
     summary: str
 
 

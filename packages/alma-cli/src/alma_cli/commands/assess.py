@@ -24,7 +24,7 @@ def assess(
 ) -> None:
     """Show how likely a strategy is to succeed at a task, and how sure that is; without a strategy, how likely the task is to succeed at all.
 
-    Rests on the record of like tasks, weighed by how like they are. Where nothing is known, it says "unknown".
+    Rests on what was tried on such tasks, as `alma strategies` counts it. Where nothing is known, it says "unknown".
 
     \b
     Examples:

@@ -14,7 +14,7 @@ from alma_cli.writing import checked_output
 def report(
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write; - for standard output.")] = "alma-report.html",
     open_it: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
-    top: Annotated[int, typer.Option(help="Number of memories shown, those with the most evidence.")] = 20,
+    top: Annotated[int, typer.Option(help="Number of memories shown, those used and tried most.")] = 20,
     recent: Annotated[int, typer.Option(help="Number of the newest episodes and journal records shown.")] = 20,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file that is no report of ALMA.")] = False,
     verify: Annotated[bool, typer.Option(help="Check the store as well, as `alma verify` does.")] = True,

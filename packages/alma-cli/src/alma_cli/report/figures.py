@@ -12,7 +12,7 @@ from alma_cli.report.words import kinds, many, spaced
 
 _KINDS = {"outcome": "c1", "heuristic": "c2", "anti_pattern": "c3", "domain_knowledge": "c4", "user_preference": "c5"}
 _OTHER_KINDS = ("c6", "c7", "c8")
-_RULES = {"formed": "c2", "brought back": "c4", "demoted": "c3"}
+_RULES = {"formed": "c2"}
 _OPERATIONS = ("c1", "c2", "c4", "c5", "c6", "c7")
 """Colours, by their names in `templates/style.css`."""
 
@@ -34,7 +34,9 @@ def figures(view: Overview) -> dict[str, Any]:
         "run_trials": sum(group.trials for group in view.learning.runs),
         "classes_by_agent": _by_agent(view.learning.classes),
         "more_classes": view.learning.all_classes - len(view.learning.classes),
-        "rules": timeline([(one.day, spaced(one.name), one.count) for one in view.learning.rules], _RULES, "changes of rules"),
+        "rules": timeline(
+            [(one.day, spaced(one.name), one.count) for one in view.learning.rules], _RULES, "rules that were formed"
+        ),
         "activity": _activity(view.activity),
         "disk": _disk(view.store),
     }

@@ -7,7 +7,7 @@ from alma.text import one_line
 from alma.types.overview import Overview
 from alma_cli.report.figures import figures
 from alma_cli.report.rates import scale
-from alma_cli.report.words import day, kind, kinds, many, moment, origin, percent, size, spaced, stored, tone
+from alma_cli.report.words import day, kind, kinds, many, moment, origin, percent, record, size, spaced, stored, tone
 
 
 def _shown(value: object) -> object:
@@ -27,9 +27,9 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-_FILTERS = (day, kind, kinds, many, moment, origin, percent, scale, size, spaced, stored, tone)
+_FILTERS = (day, kind, kinds, many, moment, origin, percent, record, scale, size, spaced, stored, tone)
 TEMPLATES.filters.update({function.__name__: function for function in _FILTERS})
-TEMPLATES.filters.update(number="{:,}".format, counted="{:g}".format, signed="{:+.0%}".format)
+TEMPLATES.filters.update(number="{:,}".format)
 
 
 def is_report(text: str) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from alma.text import one_line, shortened
-from alma.types.memories import AnyMemory
+from alma.types.memories import AntiPattern, AnyMemory, Heuristic
 from alma.types.provenance import provenance_of
 
 _PLURALS = {"memory": "memories", "anti_pattern": "anti-patterns", "domain_knowledge": "facts", "user_preference": "preferences"}
@@ -58,6 +58,11 @@ def size(count: int) -> str:
 def origin(memory: AnyMemory) -> str:
     """Returns where a memory comes from, as far as it says so itself; "" if it does not."""
     return stored(str(provenance_of(memory)))
+
+
+def record(memory: Heuristic | AntiPattern) -> str:
+    """Returns what became of a rule, in the words of a prompt."""
+    return stored(memory.record(None))
 
 
 def moment(at: datetime) -> str:

@@ -23,6 +23,7 @@ from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.slice import MemorySlice
+from alma.types.strategies import TRIED
 from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
@@ -284,14 +285,10 @@ class Episode:
 
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
-    """Returns the exposures of a slice, in rank order; after its memories the ways that are no rules, each by the newest outcome behind it.
-
-    An outcome that is among the memories itself is exposed as that.
-    """
-    shown = [(item.memory.id, item.tag, item.score) for item in memories.recalled]
-    known = {memory_id for memory_id, _, _ in shown}
-    ways = [(way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.id not in known]
+    """Returns the exposures of a slice, in rank order: of its memories, then of its ways that are no rules, by the newest outcome behind each."""
+    ways = {way.id: (way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.rule == TRIED}
+    items = [(item.memory.id, item.tag, item.score) for item in memories.recalled if item.memory.id not in ways]
     return tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)
-        for rank, (memory_id, tag, score) in enumerate([*shown, *ways], start=1)
+        for rank, (memory_id, tag, score) in enumerate([*items, *ways.values()], start=1)
     )

@@ -102,8 +102,7 @@ class Attempts(Admin):
 
         `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same
         source again changes nothing. `MemoryNotFoundError` for an unknown episode or run. `ConflictError` for an episode that is still
-        open, a run in which none has ended, and where a trusted source would replace an untrusted one, or the reverse: their evidence is
-        kept apart.
+        open, a run in which none has ended, and where a source that is trusted less, as an agent's own word is, would replace another.
         """
         return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
 

@@ -3,10 +3,9 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,16 @@ from alma.errors import ConfigurationError, EmbeddingError
 from alma.forking import renewed_in_children
 from alma.journal import PURGE
 from alma.memory.readable import ReadableScope
+from alma.memory.texts import TextVectors
+from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
+from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import RULE, RuleRecord
+from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE
 from alma_learning import Embedding, Needed, Projection, Trial
-
-if TYPE_CHECKING:
-    from alma.memory.room import Room
 
 _LOG = logging.getLogger("alma")
 
@@ -61,6 +61,20 @@ class View:
     upto: int
     records: Sequence[RuleRecord] = ()
     """Records of rules in the project."""
+    texts: "_Texts | None" = None
+    """Where the vectors of texts come from."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Why outcomes are suspicious, by id."""
+
+    def doubt_of(self, outcomes: Iterable[str]) -> str | None:
+        """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
+        return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
+
+    def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
+        """Notes which outcomes are suspicious."""
+        for one in found:
+            if doubt := one.body.get("metadata", {}).get(FLAGGED):
+                self.doubts[one.id] = str(doubt)
 
     def side(self, *, is_of_steps: bool) -> Projection:
         """Returns the projection of steps, or that of whole attempts."""
@@ -70,8 +84,8 @@ class View:
 class OutcomeProjections:
     """Cached projections of one project. Thread-safe."""
 
-    def __init__(self, room: "Room") -> None:
-        self.room = room
+    def __init__(self, project: Project, texts: TextVectors, agents: Mapping[str, MemoryScope], users: UserWall) -> None:
+        self._project, self._stored_texts, self._agents, self._users = project, texts, agents, users
         self._views: OrderedDict[ReaderKey, View] = OrderedDict()
         self._effects: list[_Effect] = []
         self._followed: int | None = None
@@ -95,7 +109,7 @@ class OutcomeProjections:
     @contextmanager
     def of(self, scope: ReadableScope, *, reader: str, user: str | None, is_shared: bool = True) -> Iterator[View]:
         """Yields what a reader may read, as of now. One thread at a time holds it."""
-        project = self.room.project
+        project = self._project
         with self._lock, project.moment():
             upto = project.learned_seq()
             if (
@@ -104,12 +118,14 @@ class OutcomeProjections:
                 yield self._read(scope, reader, upto)
                 return
             self._follow(upto)
-            key = (reader, user, is_shared, self.room.store.users.value)
+            key = (reader, user, is_shared, self._users.value)
             view = self._views.pop(key, None)  # a failed update must not be used again
             view = self._caught_up(view, scope) if view else None
             if view is None:
                 view = self._read(scope, reader, upto)
             yield view
+            if view.texts is not None and view.texts.was_refused:
+                return  # the next reader may find that the embedder answers again
             self._views[key] = view
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
@@ -117,8 +133,8 @@ class OutcomeProjections:
     @contextmanager
     def among(self, scope: ReadableScope, is_wanted: Wanted, *, reader: str) -> Iterator[View]:
         """Yields what a reader may read of those outcomes that are wanted, say of a past time. Nothing of it is kept."""
-        with self.room.project.moment():
-            yield self._read(scope, reader, self.room.project.learned_seq(), is_wanted)
+        with self._project.moment():
+            yield self._read(scope, reader, self._project.learned_seq(), is_wanted)
 
     def _follow(self, upto: int) -> None:
         """Reads what the journal records since the last question changed."""
@@ -131,7 +147,7 @@ class OutcomeProjections:
             self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
             return
         memories, is_total = set[str](), False
-        for entry in self.room.project.entries(after=since):
+        for entry in self._project.entries(after=since):
             for change in entry.changes:
                 if change.table == "memory":
                     memories.add(change.key)
@@ -144,12 +160,15 @@ class OutcomeProjections:
         """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
         if view.upto == self._followed:
             return view
+        if not len(view.attempts) and not len(view.steps):
+            return None  # made without asking the embedder anything
         missed = [effect for effect in self._effects if effect.seq > view.upto]
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
             return None
         changed = frozenset[str]().union(*(effect.memories for effect in missed))
-        found = [one for one in self.room.project.outcomes_named(changed) if self._is_counted(one, scope)]
+        found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
@@ -158,11 +177,16 @@ class OutcomeProjections:
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
-        found = list(self.room.project.outcomes(partitions)) if partitions else []
+        found = list(self._project.outcomes(partitions)) if partitions else []
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
         kept = {one.id for one in self._without_quarantined(found)}
-        view = View(self._empty(reader), self._empty(reader), upto, self._rule_records())
+        texts = _Texts(self._project, self._stored_texts)
+        embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
+        view = View(
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+        )
+        view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.extend(trials)
         return view
@@ -175,40 +199,60 @@ class OutcomeProjections:
 
     def _without_quarantined(self, found: Sequence[RecordedOutcome]) -> Iterator[RecordedOutcome]:
         archived = [one.id for one in found if one.is_archived]
-        doubtful = {key for key, (version, _) in self.room.project.record(QUARANTINE, archived).items() if version}
+        doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
         return (one for one in found if one.id not in doubtful)
 
     def _rule_records(self) -> Sequence[RuleRecord]:
-        head = self.room.project.learned_seq()
+        head = self._project.learned_seq()
         if self._records is None or self._records[0] != head:
-            found = [RuleRecord.read(key, version, body) for key, version, body in self.room.project.records(RULE)]
+            found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
             self._records = head, found
         return self._records[1]
 
-    def _empty(self, reader: str) -> Projection:
-        return Projection(self._vectors, embedding=self._embedding(), needed=self._needed, reader=reader)
-
-    def _embedding(self) -> Embedding:
-        """What cosines of the embedder tell. While it cannot be asked, only equal words count."""
-        try:
-            return Embedding.WORDS if self.room.store.texts.scale(self.room.project) is None else Embedding.MEANING
-        except (EmbeddingError, ConfigurationError) as error:
-            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
-            return Embedding.WORDS
+    def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
+        return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
-        scope = self.room.store.agents.get(agent)
+        scope = self._agents.get(agent)
         return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
 
-    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts, one a row: stored ones, the others from the model."""
+
+class _Texts:
+    """Vectors of the texts of a view. While the embedder cannot be asked, only equal words count, and `was_refused` is True."""
+
+    def __init__(self, project: Project, texts: TextVectors) -> None:
+        self._project, self._texts = project, texts
+        self.was_refused = False
+
+    def embedding(self) -> Embedding:
+        """Returns what cosines of the embedder tell."""
+        try:
+            return Embedding.WORDS if self._texts.scale(self._project) is None else Embedding.MEANING
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return Embedding.WORDS
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns the vectors of texts, one a row: stored ones, the others from the model; zeros while it cannot be asked."""
         compared = [matched_text(text) for text in texts]
-        found = dict(self.room.project.vectors(compared))
+        found = dict(self._project.vectors(compared))
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
-            found |= self.room.store.texts.of(missing, self.room.project)
+            found |= self._asked(missing)
         packed = b"".join(found[text] for text in compared)
         return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
+
+    def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
+        try:
+            return self._texts.of(texts, self._project)
+        except (EmbeddingError, ConfigurationError) as error:
+            self._note(error)
+            return dict.fromkeys(texts, bytes(2 * self._texts.fingerprint.dimension))
+
+    def _note(self, error: Exception) -> None:
+        if not self.was_refused:
+            _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
+        self.was_refused = True
 
 
 def _sorted_trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]") -> tuple[list[Trial], list[Trial]]:

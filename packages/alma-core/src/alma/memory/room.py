@@ -229,7 +229,7 @@ class Room:
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
-        self.projections = OutcomeProjections(self)
+        self.projections = OutcomeProjections(self.project, self.store.texts, self.store.agents, self.store.users)
 
     def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
         """Returns whether anything was recorded for a user of an agent, given all partitions."""

@@ -8,13 +8,13 @@ from alma.memory.outcome_projection import View
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Write
+from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.sentences import failed_of
-from alma_guard import reason_to_doubt
 from alma_learning import Row, Side, Table
 
 MOST_ANCHORS = 8
@@ -30,11 +30,18 @@ class Rule:
     record: RuleRecord
     row: Row
     is_of_steps: bool = False
+    doubt: str | None = None
+    """Why an outcome behind it is suspicious."""
 
     @property
     def id(self) -> str:
         """Id of the rule."""
         return self.record.id
+
+    @property
+    def confidence(self) -> float:
+        """The expected rate at which the rule holds: of success, or of failure."""
+        return self.row.mean if self.row.side is Side.WORKS else 1 - self.row.mean
 
     @property
     def is_archived(self) -> bool:
@@ -65,8 +72,14 @@ class Records:
         found = [record for record in self._candidates(row, owner, side) if self.holds(record, row)]
         if found:
             best = max(found, key=lambda record: (record.archived_at is not None, sum(record.use.values()), record.id))
-            return Rule(replace(best, owner=owner), row, is_of_steps)
-        return Rule(RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way), row, is_of_steps)
+            best = replace(best, owner=owner)
+        else:
+            best = RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way)
+        return Rule(best, row, is_of_steps, self.doubt_of(row))
+
+    def doubt_of(self, row: Row) -> str | None:
+        """Returns why an outcome behind a row is suspicious; `None` if none is."""
+        return self._view.doubt_of(row.outcomes)
 
     def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
         """Records of the agent. For which user it tried a way changes as other users' outcomes join."""
@@ -110,8 +123,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
     metadata |= {"task": row.task_text} if row.task_text else {}
     metadata |= {"step": True} if rule.is_of_steps else {}
     metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
-    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
-    metadata |= {"flagged": doubt} if doubt else {}
+    metadata |= {FLAGGED: rule.doubt} if rule.doubt else {}
     base: dict[str, Any] = {
         "id": rule.id,
         "agent": agent,
@@ -128,7 +140,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
             strategy=row.way,
             occurrence_count=row.trials,
             success_count=row.successes,
-            confidence=row.mean,
+            confidence=rule.confidence,
             last_validated=from_micros(row.last_at),
         )
     return AntiPattern(
@@ -138,7 +150,7 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         better_alternative=None if row.alternative is None else row.alternative.way,
         occurrence_count=row.failures,
         success_count=row.successes,
-        confidence=1 - row.mean,
+        confidence=rule.confidence,
         last_seen=from_micros(row.last_at),
     )
 
@@ -227,6 +239,12 @@ def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
 def put_record(write: Write, record: RuleRecord) -> None:
     """Stores the record of a rule, new or in place of its former version."""
     write.put_record(RULE, record.id, record.body(), version=record.version)
+
+
+def archive_rule(write: Write, rule: Rule, at: int, *, without_words: bool = False) -> None:
+    """Stores that a rule is archived. `without_words` the record keeps none of its wording."""
+    record = replace(rule.record, anchors=anchors_without(rule.record, rule.row, ()), archived_at=at)
+    put_record(write, replace(record, way=None) if without_words else record)
 
 
 def count_use(write: Write, rules: Mapping[str, Rule], counts: Mapping[str, Mapping[str, float]]) -> None:

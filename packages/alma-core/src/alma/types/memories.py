@@ -99,11 +99,16 @@ class Heuristic(Memory):
         return f"{self.condition}: {self.strategy}"
 
     def described(self, now: datetime | None) -> str:
+        if self.metadata.get("learned"):
+            return f"{brief(self.strategy)}: {self.record(now)}"
+        return f"{brief(self.condition)}: {brief(self.strategy)} ({self.record(now)})"
+
+    def record(self, now: datetime | None) -> str:
+        """Returns what became of the strategy, in the words of a prompt: "worked 3 of 5 times (4 tasks)"."""
         counts = self.success_count, self.occurrence_count
         if self.metadata.get("learned"):
-            return f"{brief(self.strategy)}: {_record(self.metadata, *counts, self.last_validated, now)}"
-        record = sentences.stated_record(*counts, self.last_validated, now, self.metadata)
-        return f"{brief(self.condition)}: {brief(self.strategy)} ({record})"
+            return _record(self.metadata, *counts, self.last_validated, now)
+        return sentences.stated_record(*counts, self.last_validated, now, self.metadata)
 
     @property
     def successes(self) -> float:
@@ -242,15 +247,23 @@ class AntiPattern(Memory):
 
     def described(self, now: datetime | None) -> str:
         if self.metadata.get("learned"):
-            known = {"why_bad": self.why_bad if self.metadata.get("error") else None, "instead": self.better_alternative}
-            trials = self.occurrence_count + self.success_count + _number(self.metadata, "partials")
-            return f"{brief(self.pattern)}: {_record(self.metadata, self.success_count, trials, self.last_seen, now, **known)}"
+            return f"{brief(self.pattern)}: {self.record(now)}"
         instead = f"Instead do: {sentences.ended(brief(self.better_alternative))} " if self.better_alternative else ""
         pattern = brief(self.pattern)
         if not sentences.ends_with(self.pattern, self.why_bad):
             pattern = f"{sentences.ended(pattern)} Why: {brief(self.why_bad)}"
-        when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
-        return f"{instead}Avoid: {pattern} (seen {sentences.times(self.occurrence_count)}{when})"
+        return f"{instead}Avoid: {pattern} ({self.record(now)})"
+
+    def record(self, now: datetime | None) -> str:
+        """Returns what became of the way, in the words of a prompt: "failed 3 of 4 times (2 tasks); instead: …"; of a stated one, how often it
+        was seen."""
+        if not self.metadata.get("learned"):
+            when = "" if now is None else f", last {sentences.age(self.last_seen, now)}"
+            return f"seen {sentences.times(self.occurrence_count)}{when}"
+        counts = self.success_count, self.occurrence_count + self.success_count + _number(self.metadata, "partials")
+        is_said = not self.metadata.get("error") or sentences.ends_with(self.pattern, self.why_bad)
+        why = None if is_said else self.why_bad
+        return _record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=self.better_alternative)
 
     @property
     def successes(self) -> float:
@@ -262,11 +275,28 @@ class AntiPattern(Memory):
 
 
 def _record(
-    metadata: Mapping[str, Any], successes: int, trials: int, last: datetime, now: datetime | None, **more: str | None
+    metadata: Mapping[str, Any],
+    successes: int,
+    trials: int,
+    last: datetime,
+    now: datetime | None,
+    *,
+    why_bad: str | None = None,
+    instead: str | None = None,
 ) -> str:
     """The record of a learned rule, whose further counts its metadata has."""
-    counts = {name: _number(metadata, name) for name in ("partials", "tasks", "last_run")}
-    return sentences.record_of(successes=successes, trials=trials, last=last, now=now, **counts, **more)
+    return sentences.record_of(
+        successes=successes,
+        trials=trials,
+        partials=_number(metadata, "partials"),
+        tasks=_number(metadata, "tasks"),
+        last_run=_number(metadata, "last_run"),
+        last=last,
+        now=now,
+        where=sentences.AS_A_STEP if metadata.get("step") else "",
+        why_bad=why_bad,
+        instead=instead,
+    )
 
 
 def _number(metadata: Mapping[str, Any], name: str) -> int:

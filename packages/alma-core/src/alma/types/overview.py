@@ -62,14 +62,15 @@ class ClassView(Value):
     """Strategies tried for one class of an agent's tasks, the surest to work first. `strategies` also counts those that are not among the
     `rows`.
 
-    `trials` and `successes` are of all of them, and of attempts that named no strategy.
+    `trials`, `successes` and `partials`, the partly successful ones, are of all of them, and of attempts that named no strategy.
     """
 
     agent: str
     task: str
     task_type: str | None
-    trials: float
-    successes: float
+    trials: int
+    successes: int
+    partials: int = 0
     strategies: int
     rows: tuple[StrategyRecord, ...]
 
@@ -90,8 +91,8 @@ class RunsView(Value):
 
 
 class LearningView(Value):
-    """Summary of learning: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back"
-    per day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
+    """Summary of learning: the classes with the most trials, of `all_classes`; how many of the rules that hold were "formed" on each
+    day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
     those that are not among these."""
 
     classes: tuple[ClassView, ...] = ()

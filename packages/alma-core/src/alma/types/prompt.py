@@ -13,7 +13,7 @@ from alma.types.memories import Memory
 from alma.types.packing import packed
 from alma.types.recalled import Recalled
 from alma.types.repeats import without_repeats
-from alma.types.sentences import brief
+from alma.types.sentences import ATTEMPT, brief
 from alma.types.strategies import FAILS, TRIED, StrategyRecord
 from alma.types.tags import defused, parts_of
 from alma.types.timeline import Timeline
@@ -98,7 +98,14 @@ def _untold(
     told = {way.id for way in ways if way.rule != TRIED}
     if timeline is None:
         told.update(*(way.outcome_ids for way in kept))
-    return [item for item in items if item.memory.id not in told and (item.is_near or timeline is not None)]
+    is_told = [item.memory.id in told and not _says_more(item.memory) for item in items]
+    return [item for item, known in zip(items, is_told, strict=True) if not known and (item.is_near or timeline is not None)]
+
+
+def _says_more(memory: Memory) -> bool:
+    """Returns True for an outcome that says what failed in its attempt, which the line of its way does not."""
+    said = memory.metadata.get(ATTEMPT)
+    return isinstance(said, dict) and bool(said.get("failed"))
 
 
 def _line(item: Recalled, now: datetime, timeline: Timeline | None, made: dict[int, tuple[Recalled, str]]) -> str:

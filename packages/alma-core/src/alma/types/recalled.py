@@ -51,7 +51,8 @@ class Recalled(Value):
 
     `explanation` has every number behind the score, where it was requested. `turns` are those of a conversation that are nearest to the question,
     nearest first. `alike` is how many outcomes a prompt leaves out because they differ from this one in the numbers of their task alone; it is known
-    in a slice that was fitted to a prompt. `is_near` is False for an outcome of another kind of task than the one asked about: a prompt leaves it out.
+    in a slice that was fitted to a prompt. `is_near` is False for an outcome of another kind of task than the one asked about, which a prompt
+    leaves out.
     """
 
     tag: Annotated[str, Field(pattern=f"^{TAG}$")]

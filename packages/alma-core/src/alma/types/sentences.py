@@ -40,6 +40,10 @@ VERDICTS_OF_STEPS = {
 """The verdict on a step says nothing of the whole attempt."""
 
 
+AS_A_STEP = " as a step"
+"""Words for a way that was tried as a step of attempts, not as the strategy of whole ones."""
+
+
 def brief(text: str) -> str:
     """Returns stored text in the form for a note: on one line, at most `ITEM_CHARS` long."""
     return shortened(one_line(text), ITEM_CHARS)

@@ -27,7 +27,7 @@ from alma.types.memories import (
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
 from alma.types.reading import read_json
 from alma.types.recalled import Factors, Recalled, TurnHit
-from alma.types.strategies import StrategyRecord
+from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 from alma.types.timeline import Timeline
 from alma.types.value import Value
@@ -231,6 +231,10 @@ class MemorySlice(Value):
 
     def notes(self) -> list[str]:
         """Returns the lines of a prompt without tags, for prompts without citations: ways, then what they do not tell of, in rank order."""
+        return [line for _, line in self.notes_with_ids()]
+
+    def notes_with_ids(self) -> list[tuple[str, str]]:
+        """Returns `notes`, each after the id of its memory, or of its way."""
         kept = fitted(
             self.recalled,
             self.strategies,
@@ -241,8 +245,8 @@ class MemorySlice(Value):
         )
         told = {way.id for way in kept.ways}
         rest = [item for item in kept.items if item.memory.id not in told]
-        ways = [way.line(self.retrieved_at, parts_of(way.tag or "")[0]) for way in kept.ways]
-        return [*ways, *(note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in rest)]
+        ways = [(way.id, way.line(self.retrieved_at, parts_of(way.tag or "")[0])) for way in kept.ways]
+        return [*ways, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
 
     def cited(self, text: str) -> list[str]:
         """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2]; of a way that is no rule, [S1], the
@@ -286,6 +290,13 @@ def ranked(memories: Sequence[AnyMemory]) -> tuple[Recalled, ...]:
 
 
 def with_items(memories: MemorySlice, items: Sequence[Recalled]) -> MemorySlice:
-    """Returns the slice with these items in place of its own, and the dates of the events that they are near to."""
-    dated = memories.timeline and memories.timeline.among({item.memory.id for item in items})
-    return memories.model_copy(update={"recalled": tuple(items), "timeline": dated})
+    """Returns the slice with these items in place of its own, the dates of the events that they are near to, and of its ways those that are no
+    rules or that are the rules among the items, with the tags of these."""
+    tags = {item.memory.id: item.tag for item in items}
+    dated = memories.timeline and memories.timeline.among(set(tags))
+    ways = (
+        way if way.rule == TRIED else way.model_copy(update={"tag": tags[way.id]})
+        for way in memories.strategies
+        if way.rule == TRIED or way.id in tags
+    )
+    return memories.model_copy(update={"recalled": tuple(items), "strategies": tuple(ways), "timeline": dated})

@@ -1,15 +1,15 @@
 """Advice on strategies, for people and agents: tables, warnings, assessments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from alma.types.identity import UtcDatetime
 from alma.types.memories import AntiPattern
-from alma.types.sentences import brief, record_of, times
+from alma.types.sentences import AS_A_STEP, brief, ends_with, record_of, times
 from alma.types.tags import defused
 from alma.types.value import Value
 
@@ -56,7 +56,7 @@ class StrategyRecord(Value):
     newest `last_run` trials all failed. `expected` is the rate of success to expect, drawn towards the agent's rate where little is known;
     `interval` bounds it at 95 %. `recent_rate` weighs later trials more. `rule` says what the way amounts to: "works" (a heuristic), "fails"
     (an anti-pattern) or "tried". `id` is that of the rule, else of the newest outcome; `record_usage` takes either. `outcome_ids` are the
-    outcomes behind it, newest first. `similarity` is the nearness of the nearest task, from −1 to 1, `None` if no task was asked about.
+    newest outcomes behind it, newest first. `similarity` is the nearness of the nearest task, from −1 to 1, `None` if no task was asked about.
     `propensity` is the probability with which this row came first, for the first row. `is_of_steps` is True where it was tried as a step of
     attempts, not as the strategy of whole ones. `elsewhere` is True where it was only tried on another kind of task, in equal words.
     """
@@ -83,7 +83,6 @@ class StrategyRecord(Value):
     rule: str = TRIED
     status: str | None = None
     verdict: Judgement
-    summary: str = ""
     heuristic_id: str | None = None
     anti_pattern_id: str | None = None
     why_bad: str | None = None
@@ -94,6 +93,22 @@ class StrategyRecord(Value):
     elsewhere: bool = False
     flagged: str | None = None
     outcome_ids: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_summary(cls, given: Any) -> Any:
+        """Drops `summary` from what is read back: it follows from the rest."""
+        if isinstance(given, Mapping) and "summary" in given:
+            return {name: value for name, value in given.items() if name != "summary"}
+        return given
+
+    @computed_field  # type: ignore[prop-decorator] # as pydantic documents it
+    @property
+    def summary(self) -> str:
+        """The way, what became of it, and the verdict, in a line."""
+        if self.verdict is Judgement.UNKNOWN:
+            return f"{defused(brief(self.strategy))}: not tried on such tasks"
+        return f"{self.line(None)} ({self.verdict})"
 
     @property
     def failures(self) -> int:
@@ -106,7 +121,7 @@ class StrategyRecord(Value):
 
     def record(self, now: datetime | None) -> str:
         """Returns what became of the way: "worked 3 of 5 times (4 tasks, last 2 days ago); the last 3 failed"."""
-        where = "".join((" as a step" if self.is_of_steps else "", " on another kind of task" if self.elsewhere else ""))
+        where = "".join((AS_A_STEP if self.is_of_steps else "", " on another kind of task" if self.elsewhere else ""))
         if not self.trials:
             return f"tried {times(self.unverified)}{where}, never judged"
         said = record_of(
@@ -118,7 +133,7 @@ class StrategyRecord(Value):
             last=self.last_used,
             now=now,
             where=where,
-            why_bad=self.why_bad,
+            why_bad=None if ends_with(self.strategy, self.why_bad) else self.why_bad,
             instead=self.better_alternative,
         )
         return said + (f" (from {brief(self.shared_from)})" if self.shared_from else "")

@@ -5,11 +5,15 @@ from typing import Annotated
 from pydantic import Field
 
 from alma.types import MemorySlice
+from alma.types.strategies import TRIED
 from alma_mcp.answers import Assessed, Checked, Explained, Found, Notes, Strategies, Tried, Warned
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import Agent, MemoryId, Task, TaskType, TopK, UserId
 
 Action = Annotated[str, Field(description="The call, command or step.")]
+WAY = "strategy"
+"""The kind under which an answer names a way that was tried and is no rule."""
+
 Tokens = Annotated[int, Field(description="Budget of the notes.")]
 
 
@@ -79,9 +83,9 @@ def strategies(
             Tried(
                 strategy=row.strategy,
                 verdict=row.verdict,
-                expected=round(row.expected, 3),
-                lower=round(row.interval.lower, 3),
-                upper=round(row.interval.upper, 3),
+                successes=row.successes,
+                trials=row.trials,
+                tasks=row.tasks,
                 summary=row.summary,
             )
             for row in table
@@ -105,9 +109,8 @@ def assess(
     return Assessed(
         verdict=found.verdict,
         recommendation=found.recommendation,
-        expected=round(found.confidence_score, 3),
-        lower=round(found.interval.lower, 3),
-        upper=round(found.interval.upper, 3),
+        successes=found.successes,
+        trials=found.trials,
         summary=str(found),
     )
 
@@ -124,7 +127,6 @@ def explain(
 def notes_of(found: MemorySlice, max_tokens: int) -> Notes:
     """Returns a slice as fenced notes within a budget."""
     kept, notes = found.fitted(max_tokens)
-    memories = [
-        Found(tag=item.tag, id=item.memory.id, kind=str(item.memory.kind), score=round(item.score, 3)) for item in kept.recalled
-    ]
-    return Notes(notes=notes, memories=memories, hint=found.hint or "")
+    ways = [Found(tag=way.tag, id=way.id, kind=WAY) for way in kept.strategies if way.tag is not None and way.rule == TRIED]
+    memories = [Found(tag=item.tag, id=item.memory.id, kind=str(item.memory.kind)) for item in kept.recalled]
+    return Notes(notes=notes, memories=[*memories, *ways], hint=found.hint or "")

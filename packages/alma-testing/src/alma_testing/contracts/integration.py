@@ -194,12 +194,11 @@ class IntegrationContract(ABC):
             self.play(store, Scene([Call("deploy", {"way": "canary"}), "It is down."], options=JUDGED))
         assert rules(store) == {("anti_pattern", WORKER, 'deploy(way="canary")')}
 
-    def test_the_next_run_is_shown_one_note_of_a_repaired_one(self, store: ALMA) -> None:
+    def test_the_next_run_is_shown_what_worked_and_what_failed_in_a_repaired_one(self, store: ALMA) -> None:
         self.play(store, repaired(options=JUDGED))
-        shown = store.retrieve(task=TASK, agent=WORKER).notes()
-        assert len(shown) == 1
-        assert "rolling" in shown[0]
-        assert "blue-green" in shown[0]
+        way, attempt = store.retrieve(task=TASK, agent=WORKER).notes()
+        assert way.startswith(f"{BLUE_GREEN}: worked 1 of 1")
+        assert f"Failed on the way: {ROLLING}" in attempt
 
     def test_in_a_hand_off_each_agent_is_credited_with_its_own_calls(self, store: ALMA) -> None:
         if not self.has_hand_over:

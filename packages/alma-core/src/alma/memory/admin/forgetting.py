@@ -15,10 +15,11 @@ from alma.memory.rules import (
     KIND_OF_SIDE,
     Rule,
     anchors_without,
+    archive_rule,
     find_rules,
-    rows_behind,
     owners_with_outcomes,
     put_record,
+    rows_behind,
     rules_of,
 )
 from alma.protocols import Erased
@@ -26,7 +27,7 @@ from alma.text import quoted
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
-from alma.types.kinds import KINDS, MemoryType
+from alma.types.kinds import KINDS
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
 from alma.types.stored import QUARANTINE
@@ -101,8 +102,7 @@ def _doubtful_rules(room: Room, owner: str | None, below: float) -> dict[str, Ru
     for agent, user in owners_with_outcomes(room):
         if owner in (None, agent):
             for rule in rules_of(room, agent, user):
-                mean = rule.row.mean if KIND_OF_SIDE[rule.record.side] is MemoryType.HEURISTIC else 1 - rule.row.mean
-                if mean < below:
+                if rule.confidence < below:
                     found.setdefault(rule.id, rule)
     return found
 
@@ -203,8 +203,7 @@ def _archive(
                 write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
         for rule in (rules or {}).values():
-            words = {"way": None} if without_words else {}
-            put_record(write, replace(rule.record, anchors=anchors_without(rule.record, rule.row, ()), archived_at=at, **words))
+            archive_rule(write, rule, at, without_words=without_words)
         return write.seq
 
 

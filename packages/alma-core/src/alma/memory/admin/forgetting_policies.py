@@ -1,6 +1,6 @@
 """Selects memories by the rules of forgetting. Writes nothing."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,10 +9,12 @@ from alma import scoring
 from alma.config import ForgettingSettings
 from alma.memory.kinds import profile_for
 from alma.memory.room import Room
+from alma.memory.rules import KIND_OF_SIDE, Rule, owners_with_outcomes, rules_of
 from alma.protocols import Candidate
 from alma.retrieval.ranking import Contender, ranked
 from alma.types.identity import to_micros
 from alma.types.partition import Partition
+from alma.types.rules import NO_USE
 
 ENOUGH_KNOWN = 5.0
 """Least weight of use and feedback for judging a memory's usefulness: ignored ten times, say, or two thumbs."""
@@ -23,19 +25,21 @@ _CHUNK = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A memory selected for archiving, with the first of its kind's rules that selects it."""
+    """A memory selected for archiving, with the first of its kind's rules that selects it. `learned` is the learned rule that it is, if any."""
 
     memory_id: str
     owner: str
     kind: str
     rule: str
     limit: float
+    learned: Rule | None = None
 
 
 def choices(room: Room, settings: ForgettingSettings) -> list[Choice]:
     """Returns the memories that the rules select now, partition by partition: by age, confidence and usefulness, then the window, then
-    the quota."""
-    return [choice for partition in room.project.partitions().values() for choice in _of_partition(room, settings, partition)]
+    the quota. Then the learned rules."""
+    stored = [choice for partition in room.project.partitions().values() for choice in _of_partition(room, settings, partition)]
+    return [*stored, *_learned(room, settings)]
 
 
 def unknown_kinds(room: Room, settings: ForgettingSettings, registered: Mapping[str, object]) -> tuple[str, ...]:
@@ -54,6 +58,27 @@ def _of_partition(room: Room, settings: ForgettingSettings, partition: Partition
             chosen = dict.fromkeys(choose(_Place(room, partition, gone), limit))
             yield from (Choice(memory_id, owner, partition.kind, name, limit) for memory_id in chosen if memory_id not in gone)
             gone |= set(chosen)
+
+
+def _learned(room: Room, settings: ForgettingSettings) -> Iterator[Choice]:
+    """Yields learned rules, by age, confidence and usefulness. They take no place, so no quota counts them."""
+    if not any(_limits(settings, kind.value) for kind in KIND_OF_SIDE.values()):
+        return
+    seen: set[str] = set()
+    for agent, user in owners_with_outcomes(room):
+        for rule in rules_of(room, agent, user):
+            kind = KIND_OF_SIDE[rule.record.side].value
+            limits = _limits(settings, kind)
+            name = next((name for name, limit in limits.items() if _MISSED[name](room, rule, limit)), None)
+            if name is not None and rule.id not in seen:
+                seen.add(rule.id)
+                yield Choice(rule.id, agent, kind, name, limits[name], rule)
+
+
+def _limits(settings: ForgettingSettings, kind: str) -> dict[str, float]:
+    """Returns the rules for a kind that learned rules obey."""
+    rule = settings.rule_of(kind)
+    return {name: limit for name in _MISSED if (limit := getattr(rule, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +119,11 @@ def _chunks(rows: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _too_old(place: _Place, days: float) -> Sequence[str]:
-    return place.stale(seen_before=to_micros(place.room.store.clock() - timedelta(days=days)))
+    return place.stale(seen_before=_before(place.room, days))
+
+
+def _before(room: Room, days: float) -> int:
+    return to_micros(room.store.clock() - timedelta(days=days))
 
 
 def _too_unsure(place: _Place, confidence: float) -> Sequence[str]:
@@ -102,11 +131,12 @@ def _too_unsure(place: _Place, confidence: float) -> Sequence[str]:
 
 
 def _useless(place: _Place, least: float) -> Sequence[str]:
-    return place.ids([found.memory for found in place.left() if _is_known(found) and scoring.usefulness(*found.usage) < least])
+    return place.ids([found.memory for found in place.left() if _is_useless(found.usage, least)])
 
 
-def _is_known(candidate: Candidate) -> bool:
-    return scoring.weight_of_use(*candidate.usage) >= ENOUGH_KNOWN
+def _is_useless(usage: Iterable[float], least: float) -> bool:
+    counts = tuple(usage)
+    return scoring.weight_of_use(*counts) >= ENOUGH_KNOWN and scoring.usefulness(*counts) < least
 
 
 def _beyond_window(place: _Place, window: int) -> Sequence[str]:
@@ -140,3 +170,10 @@ _RULES: Mapping[str, Callable[[_Place, Any], Sequence[str]]] = {
     "window": _beyond_window,
     "max_count": _beyond_quota,
 }
+
+_MISSED: Mapping[str, Callable[[Room, Rule, Any], bool]] = {
+    "max_age_days": lambda room, rule, days: rule.row.last_at < _before(room, days),
+    "min_confidence": lambda room, rule, least: rule.confidence < least,
+    "min_usefulness": lambda room, rule, least: _is_useless((rule.record.use[name] for name in NO_USE), least),
+}
+"""Checks that a learned rule misses a limit."""

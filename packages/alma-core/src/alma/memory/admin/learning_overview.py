@@ -60,7 +60,7 @@ def _classes(room: Room) -> tuple[list[ClassView], int]:
 
 
 def _view(table: Table, records: Records, agent: str) -> ClassView:
-    rows = [record for record, _, _ in records_in(table, records, reader=agent, similarity=False)]
+    rows = list(records_in(table, records, reader=agent, similarity=False))
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,
@@ -68,6 +68,7 @@ def _view(table: Table, records: Records, agent: str) -> ClassView:
         task_type=table.task_type,
         trials=table.trials,
         successes=table.successes,
+        partials=table.partials,
         strategies=len(rows),
         rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
     )

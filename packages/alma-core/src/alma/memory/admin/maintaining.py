@@ -8,9 +8,11 @@ from alma.errors import ConflictError
 from alma.memory import kinds
 from alma.memory.admin.forgetting_policies import Choice, choices, unknown_kinds
 from alma.memory.room import Room
+from alma.memory.rules import archive_rule
 from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
 from alma.types.maintenance import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
+from alma.types.rules import RULE
 
 DEFAULT_PERIOD = timedelta(days=1)
 """Time after a run until the next is due, where the settings have none."""
@@ -81,15 +83,25 @@ def _archived(
                 write.put_record(MAINTENANCE, _KEY, {"at": at}, version=last_run(write.stored)[0] if version is None else version)
             part = _still_there(write, chosen[start : start + PART])
             for choice in part:
-                write.change_memory(choice.memory_id, archived_at=at)
+                if choice.learned is None:
+                    write.change_memory(choice.memory_id, archived_at=at)
+                else:
+                    archive_rule(write, choice.learned, at)
         seqs.append(write.seq)
         done += part
     return tuple(seqs), done
 
 
 def _still_there(write: Write, chosen: Sequence[Choice]) -> list[Choice]:
-    places = write.stored.find(choice.memory_id for choice in chosen)
-    return [choice for choice in chosen if choice.memory_id in places and not places[choice.memory_id].is_archived]
+    places = write.stored.find(choice.memory_id for choice in chosen if choice.learned is None)
+    rules = write.stored.record(RULE, [choice.memory_id for choice in chosen if choice.learned is not None])
+
+    def is_there(choice: Choice) -> bool:
+        if choice.learned is None:
+            return choice.memory_id in places and not places[choice.memory_id].is_archived
+        return rules[choice.memory_id][0] == choice.learned.record.version  # else somebody used, rated or archived it meanwhile
+
+    return [choice for choice in chosen if is_there(choice)]
 
 
 def _report(

@@ -9,8 +9,9 @@ from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
+from alma.types.sentences import times
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
-from alma_learning import Table
+from alma_learning import ALIKE, Table
 
 EVEN = 0.5
 PRIOR_TRIALS = 2.0
@@ -58,7 +59,7 @@ def assess(
     with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
         if way is None:
             table = view.attempts.table(question)
-            rows = tuple(record for record, _, _ in records_in(table, Records(view), reader=reader))
+            rows = tuple(records_in(table, Records(view), reader=reader))
             known = _of_task(table, rows)
         else:
             found = found_record(view, way, question, reader=reader)
@@ -84,17 +85,25 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
     """The rate of success on such tasks whatever is tried."""
     if not table.trials:
         return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
-    around = Tally(table.successes, table.trials).interval()
-    score = (table.successes + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
+    worth, share = table.successes + table.partials / 2, _independent_share(table)
+    around = Tally(share * worth, share * table.trials).interval()
+    score = (worth + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
     if around.lower > EVEN:
         judgement = Judgement.SEEMS_TO_WORK
     elif around.upper < EVEN:
         judgement = Judgement.SEEMS_TO_FAIL
-    successes = int(table.successes)
-    said = f"worked {successes} of {table.trials} times on {table.tasks} tasks"
+    in_part = f", {table.partials} in part" if table.partials else ""
+    tasks = f"{table.tasks} task{'' if table.tasks == 1 else 's'}{in_part}"
+    said = f"worked {table.successes} of {times(table.trials)} ({tasks})"
     interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
-    return _Known(score, interval, table.trials, successes, judgement, said, rows)
+    return _Known(score, interval, table.trials, table.successes, judgement, said, rows)
+
+
+def _independent_share(table: Table) -> float:
+    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size)."""
+    retries = max(table.trials / max(table.tasks, 1), 1.0)
+    return 1 / (1 + ALIKE * (retries - 1))
 
 
 def _of_strategy(record: StrategyRecord | None) -> _Known:

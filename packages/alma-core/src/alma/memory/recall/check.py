@@ -47,9 +47,10 @@ def check(
     about = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
     user = args.optional_name(user_id, "user_id")
     question = question_of(room, *about)
+    room.store.texts.query(matched_text(text), room.project)  # an embedder that calls ALMA itself must find no view open
+    stated = _stated(room, reader, user, text)
     with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
         learned = list(_learned(room, view, text, question, reader))
-    stated = _stated(room, reader, user, text)
     warnings = tuple([*(one for one in learned if not _is_elsewhere(one)), *stated][:MOST])
     elsewhere = tuple(one for one in learned if _is_elsewhere(one))
     hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
@@ -64,9 +65,11 @@ def _learned(room: Room, view: View, action: str, question: Question, reader: st
     """The way that the action belongs to, as attempts and as single steps tried it, where it mostly failed."""
     for is_of_steps in (False, True):
         found = found_record(view, action, question, reader=reader, is_of_steps=is_of_steps)
-        if found is None or found[1].side is not Side.FAILS or found[2] is None:
+        if found is None:
             continue
         record, row, rule = found
+        if rule is None or row.side is not Side.FAILS:
+            continue
         pattern = as_memory(room, rule, reader=reader)
         assert isinstance(pattern, AntiPattern)
         same_words = normalised(action) in map(normalised, row.wordings)

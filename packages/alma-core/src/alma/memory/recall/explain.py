@@ -23,13 +23,14 @@ from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import DENSE, TEXT, Evidence, least_cosine
 from alma.memory.room import Room
-from alma.memory.rules import Rule, find_rules
+from alma.memory.rules import KIND_OF_SIDE, Rule, find_rules
 from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_SHARE
 from alma.retrieval.ranking import Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
 from alma.types.memories import AnyMemory, Outcome
+from alma.types.partition import Partition, agent_in, user_in
 from alma.types.scope import Access
 from alma.types.tags import not_an_id
 
@@ -41,16 +42,17 @@ def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object
     """Returns what `retrieve` with the same request does with one memory, and why. Without an agent, the reader is the memory's own owner."""
     wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
     place = room.project.find([wanted]).get(wanted)
-    is_owners_view = request.agent is None and place is not None
+    rule = None if place is not None else find_rules(room, [wanted], with_archived=True).get(wanted)
+    is_known = place is not None or rule is not None
+    is_owners_view = request.agent is None and is_known
     if request.agent is None:
-        reader, user = _owner(room, place, request.user_id)
+        reader, user = _owner(room, place, rule, request.user_id)
         question = asked(room, replace(request, agent=reader, user_id=user))
     else:
         question = asked(room, request)
-    named_reader = None if request.agent is None and place is None else question.reader
+    named_reader = None if request.agent is None and not is_known else question.reader
     explainer = _Explainer(question, wanted, named_reader, is_owners_view=is_owners_view)
     if place is None:
-        rule = find_rules(room, [wanted], with_archived=True).get(wanted)
         return _absent(room, explainer) if rule is None else _rule(room, question, rule, explainer)
     access = access_to(
         room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
@@ -77,6 +79,10 @@ FORGOTTEN = "it was forgotten: it is archived, and no search looks at it"
 
 def _rule(room: Room, asked: Asked, rule: Rule, explainer: "_Explainer") -> RetrievalExplanation:
     """What becomes of a learned rule: it is shown with the table of the tasks that its outcomes are about."""
+    of = Partition(0, is_user=False, owner=rule.record.owner, kind=KIND_OF_SIDE[rule.record.side].value)
+    access = access_to(room, of, agent=asked.reader, user_id=asked.user, include_shared=asked.include_shared)
+    if not access.is_open:
+        return explainer.left_out(Reason.SCOPE, _closed(access, of.agent or of.owner, asked.reader), access=access)
     if rule.is_archived:
         return explainer.left_out(Reason.ARCHIVED, FORGOTTEN)
     answer = answered(room, asked)
@@ -88,8 +94,10 @@ def _rule(room: Room, asked: Asked, rule: Rule, explainer: "_Explainer") -> Retr
     return explainer.selected_rule(found)
 
 
-def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
-    """The reader if none is named: the memory's own owner; for a preference, the agent that stored it, for its user."""
+def _owner(room: Room, place: Place | None, rule: Rule | None, user_id: object) -> tuple[str, object]:
+    """The reader if none is named: the owner of the memory or rule; for a preference, the agent that stored it, for its user."""
+    if rule is not None:
+        return agent_in(rule.record.owner), user_in(rule.record.owner) if user_id is None else user_id
     if place is None:
         return _NO_READER, user_id
     partition = place.partition

@@ -4,19 +4,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from alma import scoring
-from alma.memory.outcome_projection import View
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.times import Times
-from alma.memory.recall.ways import RowOrder, records_in
+from alma.memory.recall.ways import best_first, record_of, rows_with_rules
 from alma.memory.room import Room
 from alma.memory.rules import Records, Rule, as_memory
 from alma.scoring import Profile
+from alma.text import normalised
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.recorded import RecordedOutcome
 from alma.types.rules import NO_USE
 from alma.types.strategies import StrategyRecord
-from alma_learning import Question, Side, Table
+from alma_learning import Question, Row, Side, Table
 
 MOST_WAYS, MOST_FAILING = 8, 3
 """Rows that a prompt shows, and of these the rows of ways that fail."""
@@ -62,41 +62,71 @@ def learned_part(
     else:
         opened = room.projections.among(scope, lambda one: _is_within(one, times), reader=reader)
     with opened as view:
-        tables = view.attempts.table(question), view.steps.table(question)
-        rows = _chosen_rows(view, tables, reader, top_k)
-        near = frozenset(one for one in outcomes if any(table.holds(one) for table in tables))
-    items = [_item(room, record, rule, profile, now, reader) for record, rule in rows if rule is not None]
-    return LearnedPart(tuple(record for record, _ in rows), tuple(items), near)
+        attempts, steps = view.attempts.table(question), view.steps.table(question)
+        records = Records(view)
+        chosen = _choose_rows(records, (attempts, steps), top_k) if attempts.rows or steps.rows else []
+        rows = tuple(_record(records, one, reader, outcomes) for one in chosen)
+        near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
+    items = tuple(_item(room, one.rule, profile, now, reader) for one in chosen if one.rule is not None)
+    return LearnedPart(rows, items, near)
 
 
 def _is_within(one: RecordedOutcome, times: Times) -> bool:
     return times.includes(seen_at=one.seen_at, created_at=one.created_at)
 
 
-def _chosen_rows(view: View, tables: tuple[Table, Table], reader: str, top_k: int) -> list[tuple[StrategyRecord, Rule | None]]:
-    """The rows of a prompt. Of single steps, rules alone: what else was done in an attempt is told by the attempt."""
-    records = Records(view)
-    tried = [(record, rule) for record, row, rule in records_in(tables[0], records, reader=reader) if row.trials]
-    steps = [
-        (record, rule)
-        for record, row, rule in records_in(tables[1], records, reader=reader, is_of_steps=True)
-        if rule is not None and row.trials
-    ]
-    every = sorted([*tried, *steps], key=lambda pair: RowOrder().key(pair[0]))
-    failing = [pair for pair in every if _fails(pair)]
-    failing.sort(key=lambda pair: -pair[0].failures)
-    failing = failing[: min(MOST_FAILING, top_k)]
-    works = [pair for pair in every if pair[0].rule == Side.WORKS][:top_k]
-    others = [pair for pair in every if not _fails(pair) and (pair in works or pair[0].rule != Side.WORKS)]
-    others = others[: MOST_WAYS - len(failing)]
-    return [*others, *(pair for pair in every if pair in failing)]
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A row that is shown, and the rule that it is."""
+
+    row: Row
+    rule: Rule | None
+    is_of_steps: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """True for an anti-pattern."""
+        return self.rule is not None and self.row.side is Side.FAILS
+
+    @property
+    def works(self) -> bool:
+        """True for a heuristic."""
+        return self.rule is not None and self.row.side is Side.WORKS
 
 
-def _fails(pair: tuple[StrategyRecord, Rule | None]) -> bool:
-    return pair[0].rule == Side.FAILS
+def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none that attempts gave too: what else was
+    done in an attempt is told by the attempt."""
+    tried = [_Chosen(row, rule) for row, rule in rows_with_rules(tables[0], records) if row.trials]
+    told = {_said(one) for one in tried}
+    ruled = rows_with_rules(tables[1], records, is_of_steps=True)
+    steps = [one for one in (_Chosen(row, rule, True) for row, rule in ruled if rule is not None) if _said(one) not in told]
+    every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
+    failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
+    left = top_k
+    others: list[_Chosen] = []
+    for one in every:
+        if not one.fails and (left or not one.works) and len(others) < MOST_WAYS - len(failing):
+            others.append(one)
+            left -= one.works
+    return [*others, *(one for one in every if one in failing)]
 
 
-def _item(room: Room, record: StrategyRecord, rule: Rule, profile: Profile, now: int, reader: str) -> LearnedItem:
+def _said(one: _Chosen) -> tuple[bool, bool, str]:
+    return one.works, one.fails, normalised(one.row.way) or one.row.way
+
+
+def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[str]) -> StrategyRecord:
+    """The record of a row. Among the outcomes that it names are all of those given that it counts."""
+    row = one.row
+    made = record_of(row, one.rule, reader=reader, doubt=records.doubt_of(row), is_of_steps=one.is_of_steps)
+    if len(row.outcomes) <= len(made.outcome_ids):
+        return made
+    counted = set(row.outcomes).intersection(outcomes).difference(made.outcome_ids)
+    return made.model_copy(update={"outcome_ids": (*made.outcome_ids, *sorted(counted))}) if counted else made
+
+
+def _item(room: Room, rule: Rule, profile: Profile, now: int, reader: str) -> LearnedItem:
     row, use = rule.row, rule.record.use
     kind = MemoryType.HEURISTIC if row.side is Side.WORKS else MemoryType.ANTI_PATTERN
     factors = {

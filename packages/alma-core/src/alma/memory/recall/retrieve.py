@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import merge
 from itertools import count
 from time import perf_counter
 
@@ -67,13 +68,17 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
         (item, _with(memory, HITS, [hit.line for hit in near[item.memory][:MOST_HITS]]) if item.memory in near else memory)
         for item, memory in pairs
     ]
-    pairs = [(item, _contradicted(memory, answer.disputed.dispreferred.get(item.memory))) for item, memory in pairs]
+    by = answer.disputed.dispreferred
+    pairs = [
+        (item, _contradicted(memory, by.get(item.memory)) if by or CONTRADICTED in memory.metadata else memory)
+        for item, memory in pairs
+    ]
     doubts = doubts_together([memory for _, memory in pairs])
     pairs = [(item, _with(memory, FLAGGED, doubts[memory.id]) if memory.id in doubts else memory) for item, memory in pairs]
     explained = explanations(room, question, answer) if explain else {}
     stated = [
         Recalled(
-            tag="O1",
+            tag=tag,
             memory=memory,
             score=item.score,
             factors=factors_of(item, question.profile),
@@ -82,26 +87,31 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
             turns=near.get(item.memory, ()),
             is_near=not isinstance(memory, Outcome) or memory.id in answer.learned.near,
         )
-        for item, memory in pairs
+        for (item, memory), tag in zip(pairs, tags_for([memory for _, memory in pairs]), strict=True)
     ]
     items = _with_rules(stated, answer.learned.items, question)
     tags = tags_for([item.memory for item in items])
-    return tuple(item.model_copy(update={"tag": tag}) for tag, item in zip(tags, items, strict=True))
+    changed = {
+        item.memory.id: item.model_copy(update={"tag": tag}) for tag, item in zip(tags, items, strict=True) if item.tag != tag
+    }
+    return tuple(changed.get(item.memory.id, item) for item in items) if changed else tuple(items)
 
 
 def _with_rules(stated: list[Recalled], rules: Sequence[LearnedItem], question: Asked) -> list[Recalled]:
     """The memories with the learned rules among them: by score, rules of one kind in the order of their table, at most `top_k` of a kind."""
     learned = [
         Recalled(
-            tag="O1",
+            tag=tag,
             memory=rule.memory,
             score=rule.score,
             factors=Factors(
                 **rule.factors, usefulness=rule.usefulness, weights=dict(question.profile.weights_of(rule.memory.kind))
             ),
         )
-        for rule in rules
+        for rule, tag in zip(rules, tags_for([rule.memory for rule in rules]), strict=True)
     ]
+    if not learned:
+        return stated
     kinds = {item.memory.kind for item in learned}
     places = Counter(item.memory.kind for item in learned)
     kept = []
@@ -109,12 +119,17 @@ def _with_rules(stated: list[Recalled], rules: Sequence[LearnedItem], question: 
         places[item.memory.kind] += 1
         if item.memory.kind not in kinds or places[item.memory.kind] <= question.top_k:
             kept.append(item)
-    merged = sorted([*kept, *learned], key=lambda item: -item.score)
+    best_first = sorted(learned, key=_descending)
+    merged = list(merge(kept, best_first, key=_descending))  # memories stay in their order, which contradictions may have changed
     for kind in kinds:
         at = [place for place, item in enumerate(merged) if item.memory.kind == kind and item.memory.metadata.get("learned")]
         for place, item in zip(at, [one for one in learned if one.memory.kind == kind], strict=True):
             merged[place] = item
     return merged
+
+
+def _descending(item: Recalled) -> float:
+    return -item.score
 
 
 def _tagged(rows: Sequence[StrategyRecord], recalled: Sequence[Recalled]) -> tuple[StrategyRecord, ...]:

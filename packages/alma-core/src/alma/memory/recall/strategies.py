@@ -42,10 +42,8 @@ def strategies(
     question = question_of(room, text, kind)
     scope = readable(room, agent=reader, user_id=user)
     with room.projections.of(scope, reader=reader, user=user) as view:
-        if given:
-            rows = [_named(view, way, question, reader) for way in given]
-        else:
-            rows = _rows(view, question, reader, include_steps=bool(include_steps))
+        named = [_named(view, way, question, reader) for way in given]
+        rows = named or _rows(view, question, reader, include_steps=bool(include_steps))
     ordered = RowOrder(explore=bool(explore), seed=drawn, most=most).ordered(rows)
     hint = None if any(row.trials or row.unverified for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
@@ -68,7 +66,7 @@ def _rows(view: View, question: Question, reader: str, *, include_steps: bool) -
         table = view.side(is_of_steps=is_of_steps).table(question)
         asked = question.text is not None
         found = records_in(table, records, reader=reader, is_of_steps=is_of_steps, similarity=asked)
-        rows += [record for record, _, _ in found]
+        rows += found
     return rows
 
 
@@ -92,5 +90,4 @@ def untried(way: str, table: Table, reader: str) -> StrategyRecord:
         interval=Range(lower=0.0, upper=1.0),
         last_used=from_micros(0),
         verdict=Judgement.UNKNOWN,
-        summary=f"{way}: not tried on such tasks",
     )

@@ -11,7 +11,6 @@ from alma.memory.rules import Records, Rule
 from alma.text import matched_text, spelt
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
-from alma_guard import reason_to_doubt
 from alma_learning import Question, Row, Side, Status, Table
 
 _VERDICTS: Mapping[tuple[Side, bool], Judgement] = {
@@ -34,17 +33,27 @@ def verdict_of(row: Row) -> Judgement:
     """Returns what a row amounts to, in a word or two."""
     if not row.trials:
         return Judgement.UNDECIDED
-    return _VERDICTS.get((row.side, row.status in (Status.LIKELY, Status.PROVEN)), Judgement.UNDECIDED)
+    return _VERDICTS.get((row.side, row.status is Status.PROVEN), Judgement.UNDECIDED)
+
+
+MOST_OUTCOMES = 100
+"""Outcomes that a record names."""
 
 
 def record_of(
-    row: Row, rule: Rule | None, *, reader: str, is_of_steps: bool = False, is_elsewhere: bool = False, similarity: bool = True
+    row: Row,
+    rule: Rule | None,
+    *,
+    reader: str,
+    doubt: str | None = None,
+    is_of_steps: bool = False,
+    is_elsewhere: bool = False,
+    similarity: bool = True,
 ) -> StrategyRecord:
     """Returns the row of a table as the record that is shown. `rule` is the rule that it is, `None` where it is none or was archived."""
-    doubt = reason_to_doubt("\n".join(filter(None, (row.way, row.error))))
     shared = row.agents[0] if reader not in row.agents else None
     side = row.side if rule is not None else Side.TRIED
-    record = StrategyRecord(
+    return StrategyRecord(
         id=row.outcomes[0] if rule is None else rule.id,
         strategy=row.way,
         wordings=row.wordings,
@@ -73,19 +82,24 @@ def record_of(
         is_of_steps=is_of_steps,
         elsewhere=is_elsewhere,
         flagged=doubt,
-        outcome_ids=row.outcomes,
+        outcome_ids=row.outcomes[:MOST_OUTCOMES],
     )
-    return record.model_copy(update={"summary": f"{record.line(None)} ({record.verdict})"})
+
+
+def rows_with_rules(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[tuple[Row, Rule | None]]:
+    """Yields the rows of a table in its order, each with its rule if it is one that no caller archived."""
+    for row in table.rows:
+        rule = records.rule_of(row, is_of_steps=is_of_steps)
+        yield row, None if rule is None or rule.is_archived else rule
 
 
 def records_in(
     table: Table, records: Records, *, reader: str, is_of_steps: bool = False, similarity: bool = True
-) -> Iterator[tuple[StrategyRecord, Row, Rule | None]]:
-    """Yields the rows of a table in its order, each as a record, with its rule if it is one that no caller archived."""
-    for row in table.rows:
-        rule = records.rule_of(row, is_of_steps=is_of_steps)
-        rule = None if rule is None or rule.is_archived else rule
-        yield record_of(row, rule, reader=reader, is_of_steps=is_of_steps, similarity=similarity), row, rule
+) -> Iterator[StrategyRecord]:
+    """Yields the rows of a table in its order, each as a record."""
+    for row, rule in rows_with_rules(table, records, is_of_steps=is_of_steps):
+        doubt = records.doubt_of(row)
+        yield record_of(row, rule, reader=reader, doubt=doubt, is_of_steps=is_of_steps, similarity=similarity)
 
 
 def found_record(
@@ -97,8 +111,15 @@ def found_record(
         return None
     rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
     rule = None if rule is None or rule.is_archived else rule
-    asked = question.text is not None
-    record = record_of(found.row, rule, reader=reader, is_of_steps=is_of_steps, is_elsewhere=found.is_elsewhere, similarity=asked)
+    record = record_of(
+        found.row,
+        rule,
+        reader=reader,
+        doubt=view.doubt_of(found.row.outcomes),
+        is_of_steps=is_of_steps,
+        is_elsewhere=found.is_elsewhere,
+        similarity=question.text is not None,
+    )
     return record, found.row, rule
 
 
@@ -116,9 +137,8 @@ class RowOrder:
     most: int = sys.maxsize
 
     def key(self, row: StrategyRecord) -> tuple[float, int, bytes]:
-        """Returns the key that rows are sorted by."""
-        start = "" if self.seed is None else f"{self.seed} "
-        return (*self._value(row), sha256((start + row.strategy).encode()).digest())
+        """Returns the key that records are sorted by."""
+        return (*self._value(row), tie_of(row.strategy, self.seed))
 
     def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
         """Returns the first ones of rows, the best one with the probability with which it was chosen among its equals."""
@@ -132,3 +152,13 @@ class RowOrder:
     def _value(self, row: StrategyRecord) -> tuple[float, int]:
         rate = row.interval.upper if self.explore else row.expected
         return -round(rate, 9), 0 if self.explore else -row.trials  # sums of floats in another order are equal
+
+
+def tie_of(way: str, seed: int | None = None) -> bytes:
+    """Returns the key by which equally good ways are sorted."""
+    return sha256((way if seed is None else f"{seed} {way}").encode()).digest()
+
+
+def best_first(row: Row) -> tuple[float, int, bytes]:
+    """Returns the key of a row in the order of `RowOrder()`."""
+    return -round(row.mean, 9), -row.trials, tie_of(row.way)

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from alma.errors import ConflictError
 from alma.memory.learn import record
 from alma.memory.room import Room
+from alma.memory.rules import owners_with_outcomes, rules_of
 from alma.memory.transfer.remarks import Remarks
 from alma.types.kinds import MemoryType
 from alma.types.memories import Memory
 from alma.types.migrated import MigratedKind
+from alma.types.rules import FAILS, WORKS
 
 AT_ONCE = 500
 """Number of memories in a transaction."""
 
 CHANGED = "it was imported before, with other words"
-_RULES = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
+_SIDES = {MemoryType.HEURISTIC: WORKS, MemoryType.ANTI_PATTERN: FAILS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,11 @@ def _absent(room: Room, found: Sequence[Candidate], tally: Tally) -> list[Candid
 
 
 def rule_counts(room: Room) -> dict[str, int]:
-    """Returns the number of rules in the project, by kind."""
-    held = dict.fromkeys((kind.value for kind in _RULES), 0)
-    for count in room.project.counts():
-        if count.partition.kind in held:
-            held[count.partition.kind] += count.count
-    return held
+    """Returns the number of rules that follow from the outcomes of the project, by kind."""
+    found = {rule.id: rule.record.side for agent, user in owners_with_outcomes(room) for rule in rules_of(room, agent, user)}
+    return {kind.value: sum(each == side for each in found.values()) for kind, side in _SIDES.items()}
 
 
-def formed_rules(room: Room, before: Mapping[str, int], stored: Mapping[str, int]) -> dict[str, int]:
-    """Returns the number of rules that were formed since `before`, by kind, without those that were `stored` as they are."""
-    return {kind: count - before[kind] - stored.get(kind, 0) for kind, count in rule_counts(room).items()}
+def formed_rules(room: Room, before: Mapping[str, int]) -> dict[str, int]:
+    """Returns the number of rules that have come up since `before`, by kind."""
+    return {kind: count - before[kind] for kind, count in rule_counts(room).items()}

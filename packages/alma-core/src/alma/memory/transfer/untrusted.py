@@ -78,7 +78,7 @@ class _Intake:
             project=self.room.name,
             dry_run=self.is_dry,
             kinds=tuple(self.tallies[kind].report() for kind in sorted(self.tallies)),
-            rules={} if self.is_dry else formed_rules(self.room, before, {}),
+            rules={} if self.is_dry else formed_rules(self.room, before),
             not_read=self._not_read(),
         )
 

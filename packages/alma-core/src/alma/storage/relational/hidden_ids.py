@@ -1,8 +1,8 @@
-"""Ids of evidence as an encrypted store keeps them: permuted under a key, for what was hashed could be guessed. So are hashes in keys of small
-records where names are not encrypted (see `hidden_names`).
+"""Hashes in keys as an encrypted store keeps them: permuted under a key, for what was hashed could be guessed.
 
-An id of evidence is 16 hexadecimal digits for an owner and a task, a letter, and 16 digits for a strategy (see `alma.types.evidence`). Each group
-of digits is permuted by itself, and the letter stays: so ids that begin alike are stored with equal beginnings, and a stored id gives back the id.
+They are in keys of small records, where names are not encrypted (see `hidden_names`), and in the history of retired counts. An id of these is 16
+hexadecimal digits for an owner and a task, a letter, and 16 digits for a strategy. Each group of digits is permuted by itself, and the letter stays:
+so ids that begin alike are stored with equal beginnings, and a stored id gives back the id.
 """
 
 from functools import lru_cache
@@ -20,7 +20,7 @@ _HASH_DIGITS = 32
 
 
 def hidden_id(seal: Seal, text: str) -> str:
-    """Returns what is stored of an id of evidence, of the beginning of one, or of the hash of a strategy."""
+    """Returns what is stored of an id of retired counts, or of the beginning of one."""
     return _by_groups(text, seal.id_key, is_hiding=True) if seal.id_key else text
 
 

@@ -1,6 +1,5 @@
 """The one seam through which text, payloads and vectors enter and leave the database file."""
 
-from base64 import b64decode, b64encode
 from typing import Protocol
 
 RowName = tuple[object, ...]
@@ -75,26 +74,6 @@ def revealed_hash(seal: Seal, stored: bytes, *, place: str) -> bytes:
         return seal.reveal(stored, place=place)
     except ValueError:
         return stored
-
-
-def sealed_text(seal: Seal, text: str, *, place: str, row: RowName) -> str:
-    """Returns what a column of texts stores of a text."""
-    return b64encode(seal.seal(text.encode(), place=place, row=row)).decode() if seal.is_secret else text
-
-
-def opened_text(seal: Seal, stored: str, *, place: str, row: RowName) -> str:
-    """Returns the text that `sealed_text` was given."""
-    return seal.open(b64decode(stored), place=place, row=row).decode() if seal.is_secret else stored
-
-
-def hidden_text(seal: Seal, text: str, *, place: str) -> str:
-    """Returns what a column of texts stores of a text that rows are found by: equal for equal texts."""
-    return b64encode(seal.hide(text.encode(), place=place)).decode() if seal.is_secret else text
-
-
-def revealed_text(seal: Seal, stored: str, *, place: str) -> str:
-    """Returns the text that `hidden_text` was given."""
-    return seal.reveal(b64decode(stored), place=place).decode() if seal.is_secret else stored
 
 
 def sealed_digest(seal: Seal, digest: bytes, *, row: RowName) -> bytes:

@@ -176,7 +176,7 @@ def main_statements() -> dict[str, ClauseElement]:
         "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
         "memories_named": select(MEMORY).where(*named_memories),
         "outcomes_in": select(*_recorded())
-        .where(_m.partition.in_(rows_given()), _m.project == given("project"))
+        .where(_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as above
         .order_by(_m.row),
         "outcomes_named": select(*_recorded()).where(*named_memories).order_by(_m.row),
         "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
