@@ -8,11 +8,11 @@ from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
-from alma.learning.scale import ALIKE, SENTENCES, UNRELATED, scale_of
 from numpy.typing import NDArray
 
 from alma import ALMA, EmbeddingError
 from alma.embedding import MiniLMEmbedder
+from alma.embedding.scale import SENTENCES
 from alma.types.embedding import Fingerprint
 
 LIKE = ("Refund the parcel that arrived broken", "Give a customer the money back", "Reimburse a damaged delivery")
@@ -39,14 +39,6 @@ class Shifted:
         self.asked += texts
         rows = self._embedder.embed(texts) + self._direction
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
-
-
-def test_the_means_of_the_measured_model_are_the_constants() -> None:
-    scale = scale_of(MiniLMEmbedder().embed(SENTENCES))
-    assert scale is not None
-    assert scale.slope == pytest.approx(1.0, abs=0.005)
-    assert scale.of(ALIKE) == pytest.approx(ALIKE, abs=0.005)
-    assert scale.of(UNRELATED) == pytest.approx(UNRELATED, abs=0.005)
 
 
 def test_tasks_in_other_words_add_up_to_a_strategy(tmp_path: Path) -> None:
@@ -198,23 +190,6 @@ def test_threads_that_wait_for_a_model_that_fails_get_its_error(tmp_path: Path) 
         assert all(isinstance(one.exception(), EmbeddingError) for one in asked)
         model.is_away = False
         assert alma.learn("a", LIKE[0], True, "issue_refund(order_id)").success
-
-
-def test_the_model_is_asked_before_the_evidence_is_locked(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Gathering())) as alma:
-        lock = alma._room.books._lock
-
-        def is_held() -> bool:
-            """Whether another thread would have to wait."""
-            is_free = lock.acquire(blocking=False)
-            if is_free:
-                lock.release()
-            return not is_free
-
-        with ThreadPoolExecutor(1) as other:
-            model.is_locked = lambda: other.submit(is_held).result()
-            alma.strategies(LIKE[0], "dev")
-        assert model.locked == [False]
 
 
 def test_the_floor_of_retrieval_and_the_relevance_of_conversations_are_on_the_scale_of_the_embedder(tmp_path: Path) -> None:

@@ -210,20 +210,3 @@ def test_nothing_is_reported_of_other_tasks_where_the_action_works_on_most(alma:
 def test_a_bad_task_is_an_error(alma: ALMA, given: dict[str, Any]) -> None:
     with refused(alma, ValidationError):
         alma.check("dev", "rolling update", **given)
-
-
-@pytest.mark.parametrize(
-    ("action", "is_warned_of"),
-    [
-        ("git push --force origin sandbox", False),
-        ("git fetch && git push --force origin sandbox", False),
-        ("git push --force origin main", True),
-        ("git push --force origin sandbox && git push --force origin main", True),
-    ],
-)
-def test_a_command_that_worked_silences_no_warning_of_another_one_beside_it(alma: ALMA, action: str, is_warned_of: bool) -> None:
-    for branch in ("main", "stable", "release"):
-        alma.learn("dev", f"Push {branch}", "failure", "git push --force", task_type="git", error_message="lost commits")
-    for task in ("Push the sandbox", "Push the sandbox anew"):
-        alma.learn("dev", task, "success", "git push --force origin sandbox", task_type="git")
-    assert bool(alma.check("dev", action, task="Push it", task_type="git").warnings) is is_warned_of

@@ -229,7 +229,7 @@ def test_a_prompt_reads_as_it_should() -> None:
             "What to avoid:",
             "[A1] Instead do: Wait for it. Avoid: Sleep. Why: Flaky (seen 2 times, last 2 months ago)",
             "What the user wants:",
-            "[P1] style: strict",
+            "[P1] style: strict (stated just now)",
             "What is known:",
             "[K1] auth: JWT (as of 2 years ago)",
             "What happened before:",
@@ -269,7 +269,7 @@ def test_an_anti_pattern_that_was_learned_says_how_often_it_failed() -> None:
         metadata={"learned": True, "status": "candidate"},
     )
 
-    assert 'failed 3 of 4 times (last 2 days ago)' in slice_of(learned).to_prompt()
+    assert "failed 3 of 4 times (last 2 days ago)" in slice_of(learned).to_prompt()
 
 
 @pytest.mark.parametrize(
