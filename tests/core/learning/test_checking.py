@@ -195,14 +195,10 @@ def test_what_fails_on_other_tasks_is_reported_beside_the_warnings(alma: ALMA) -
     assert alma.check("dev", "rolling update", TASK).elsewhere == alma.check("dev", "rolling update").elsewhere == ()
 
 
-@pytest.mark.parametrize("works_on", ["such a task", "most tasks"])
-def test_nothing_is_reported_of_other_tasks_where_the_action_works(alma: ALMA, works_on: str) -> None:
+def test_nothing_is_reported_of_other_tasks_where_the_action_works_on_most(alma: ALMA) -> None:
     learn(alma, "dev", "failure", "rolling update", times=2)
-    if works_on == "such a task":
-        learn(alma, "dev", "success", "rolling update", times=1, task="Paint the fence")
-    else:
-        for number in range(12):
-            learn(alma, "dev", "success", "rolling update", times=1, task=f"{'abcdefghijkl'[number] * 6} job")
+    for number in range(12):
+        learn(alma, "dev", "success", "rolling update", times=1, task=f"{'abcdefghijkl'[number] * 6} job")
 
     found = alma.check("dev", "rolling update", "Paint the fence")
 
@@ -214,21 +210,3 @@ def test_nothing_is_reported_of_other_tasks_where_the_action_works(alma: ALMA, w
 def test_a_bad_task_is_an_error(alma: ALMA, given: dict[str, Any]) -> None:
     with refused(alma, ValidationError):
         alma.check("dev", "rolling update", **given)
-
-
-@pytest.mark.parametrize(
-    ("action", "is_warned_of"),
-    [
-        ("git push --force origin sandbox", False),
-        ("git fetch && git push --force origin sandbox", False),
-        ("git push --force origin main", True),
-        ("git push --force origin sandbox && git push --force origin main", True),
-    ],
-)
-def test_a_command_that_worked_silences_no_warning_of_another_one_beside_it(alma: ALMA, action: str, is_warned_of: bool) -> None:
-    for branch in ("main", "stable", "release"):
-        alma.learn("dev", f"Push {branch}", "failure", "git push --force", task_type="git", error_message="lost commits")
-    for task in ("Publish the sandbox", "Publish the sandbox anew"):
-        assert alma.check("dev", action, task="Push it", task_type="git").warnings, "not after a single success"
-        alma.learn("dev", task, "success", "git push --force origin sandbox", task_type="trial")
-    assert bool(alma.check("dev", action, task="Push it", task_type="git").warnings) is is_warned_of

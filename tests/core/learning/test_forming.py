@@ -87,7 +87,7 @@ def test_eight_identical_successes_are_one_heuristic_of_eight(alma: ALMA, clock:
     assert anti_patterns(alma) == []
 
 
-@pytest.mark.parametrize(("successes", "failures", "status"), [(3, 2, "candidate"), (5, 3, "likely")])
+@pytest.mark.parametrize(("successes", "failures", "status"), [(3, 2, "likely"), (5, 3, "likely")])
 def test_a_rule_is_likely_where_chance_seldom_makes_the_difference(
     alma: ALMA, successes: int, failures: int, status: str
 ) -> None:
@@ -168,7 +168,7 @@ def test_the_alternative_is_named_when_it_comes_up_and_changes_with_the_evidence
 
     assert instead(ROLLING, "failure", 4) is None
     assert instead("canary release", "success", 5) == "canary release"
-    assert instead("canary release", "failure", 4) is None
+    assert instead("canary release", "failure", 6) is None
     assert instead(BLUE_GREEN, "success", 7) == BLUE_GREEN
     assert BLUE_GREEN in alma.retrieve("Deploy the auth service", "dev").to_prompt()
 
@@ -207,18 +207,12 @@ def test_twenty_successes_in_ten_wordings_on_four_services_are_a_heuristic_for_a
     assert first.successes == first.trials >= 8
 
 
-def followed(prompt: str) -> str:
-    """The line that an agent follows blindly: that of [H1], else the first of a tag."""
-    tagged = [line for line in prompt.splitlines() if line.startswith("[")]
-    return next((line for line in tagged if line.startswith("[H1]")), tagged[0])
-
-
 WAYS_TO_FOLLOW = ("blue-green", "rolling update", "by hand", "ask the vendor")
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(WAYS_TO_FOLLOW), st.sampled_from(["success", "failure"])), min_size=1, max_size=25))
-def test_an_agent_that_follows_the_prompt_blindly_does_what_the_first_row_of_the_table_says(
+def test_who_follows_the_first_line_of_the_prompt_does_what_the_first_row_of_the_table_says_and_h1_mostly_worked(
     alma: ALMA, history: list[tuple[str, str]]
 ) -> None:
     project = alma.for_project(f"followed {next(NUMBERS)}")
@@ -229,9 +223,13 @@ def test_an_agent_that_follows_the_prompt_blindly_does_what_the_first_row_of_the
     prompt = project.retrieve("Deploy the auth service", "dev").to_prompt()
 
     if 2 * first.successes > first.trials:
-        assert followed(prompt).partition("] ")[2].startswith(f"{first.strategy}: worked {first.successes} of {first.trials}")
+        line = next(line for line in prompt.splitlines() if line.startswith("["))
+        assert line.partition("] ")[2].startswith(f"{first.strategy}: worked {first.successes} of {first.trials}")
     elif all(row.successes == 0 for row in project.strategies("Deploy the auth service", "dev")):
         assert "nothing has mostly worked yet" in prompt
+    for line in (line for line in prompt.splitlines() if line.startswith("[H1]")):
+        row = next(row for row in project.strategies("Deploy the auth service", "dev") if f"] {row.strategy}: " in line)
+        assert 2 * row.successes > row.trials
 
 
 def test_a_partial_success_is_neither_a_success_nor_a_failure_and_half_of_one_in_the_estimate(

@@ -131,7 +131,7 @@ def test_what_clones_have_in_common_counts_once(clones: Clones) -> None:
     clones.learned(base, [outcome("success")] * 3)
     own = [outcome("success")] * 4, [outcome("failure")]
     merged = clones.merged([exported(clones.clone(exported(base), history)) for history in own])
-    assert counts(merged) == {"by hand": (7, 8)}
+    assert counts(merged, "ann") == {"by hand": (7, 8)}
     assert [(rule.success_count, rule.occurrence_count) for rule in heuristics(merged)] == [(7, 8)]
 
 

@@ -223,13 +223,13 @@ def test_a_prompt_reads_as_it_should() -> None:
     assert found.to_prompt() == "\n".join(
         [
             FENCE,
-            "What worked:",
-            "[H1] On deploy: Go blue-green (worked 8 of 10 times, last 3 days ago; candidate) (from victor)",
+            "Stated strategies:",
+            "[H1] On deploy: Go blue-green (worked 8 of 10 times (last 3 days ago)) (from victor)",
             "[H2] On login: Try empty fields (no record yet)",
             "What to avoid:",
             "[A1] Instead do: Wait for it. Avoid: Sleep. Why: Flaky (seen 2 times, last 2 months ago)",
             "What the user wants:",
-            "[P1] style: strict",
+            "[P1] style: strict (stated just now)",
             "What is known:",
             "[K1] auth: JWT (as of 2 years ago)",
             "What happened before:",
@@ -269,7 +269,7 @@ def test_an_anti_pattern_that_was_learned_says_how_often_it_failed() -> None:
         metadata={"learned": True, "status": "candidate"},
     )
 
-    assert "(failed 3 of 4 times, last 2 days ago; candidate)" in slice_of(learned).to_prompt()
+    assert "failed 3 of 4 times (last 2 days ago)" in slice_of(learned).to_prompt()
 
 
 @pytest.mark.parametrize(

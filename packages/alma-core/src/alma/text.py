@@ -195,20 +195,6 @@ def _named(found: re.Match[str]) -> str:
     return found[0] if kind == "code" else f"<{kind}>"
 
 
-def varying_parts(text: str) -> list[tuple[str, str]]:
-    """Splits the text, on one line, into pieces in order: each with "", or with the kind that `cleaned` replaces it by ("<number>").
-
-    A replacement that is in the text already (`<number>`) is such a piece too.
-    """
-    line, end = one_line(text), 0
-    parts: list[tuple[str, str]] = []
-    for found in _VARIES_OR_DID.finditer(line):
-        if found.lastgroup != "code":
-            parts += [(line[end : found.start()], ""), (found[0], found["did"] or f"<{found.lastgroup}>")]
-            end = found.end()
-    return [*parts, (line[end:], "")]
-
-
 def estimate_tokens(text: str) -> int:
     """Estimates the tokens of a text for a model whose tokenizer is unknown: a token per 4 ASCII characters and one per other
     character."""
