@@ -62,7 +62,7 @@ def test_silence_changes_nothing_to_the_last_bit(alma: ALMA, pair: tuple[str, st
 
 def test_what_is_shown_in_an_episode_is_passed_over_only_where_another_was_cited(alma: ALMA, pair: tuple[str, str]) -> None:
     with alma.episode("a", TASK) as episode:
-        tag = next(item.tag for item in episode.memories.recalled if item.memory.id == pair[1])
+        tag = next(way.tag for way in episode.memories.strategies if way.id == pair[1])
         episode.observe(f"As in [{tag}].")
     usefulness = {item.memory.id: item.factors.usefulness for item in shown(alma)}
     assert usefulness[pair[0]] < 1 < usefulness[pair[1]]
