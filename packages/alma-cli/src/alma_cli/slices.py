@@ -51,7 +51,9 @@ def _detail(memory: "AnyMemory") -> str:
     match memory:
         case Outcome() if memory.strategy_used:
             return f"by {memory.strategy_used}"
-        case AntiPattern() if memory.better_alternative and not memory.metadata.get("learned"):  # the record of a learned one names it
+        case AntiPattern() if memory.better_alternative and not memory.metadata.get(
+            "learned"
+        ):  # the record of a learned one names it
             return f"instead {memory.better_alternative}"
         case CustomMemory():
             return memory.kind.replace("_", " ")

@@ -324,7 +324,9 @@ class Run:
             tags = {exposure.memory_id: exposure.tag for exposure in episode.record.shown}
             of_ways = {memory_id: tag for memory_id, tag in tags.items() if is_of_way(tag)}
             kept = tuple(
-                item.model_copy(update={"tag": tags[item.memory.id]}) for item in kept if item.memory.id in tags.keys() - of_ways.keys()
+                item.model_copy(update={"tag": tags[item.memory.id]})
+                for item in kept
+                if item.memory.id in tags.keys() - of_ways.keys()
             )
             ways = tuple(
                 way.model_copy(update={"tag": of_ways.get(way.id)}) for way in ways if way.rule != TRIED or way.id in of_ways

@@ -34,7 +34,9 @@ def figures(view: Overview) -> dict[str, Any]:
         "run_trials": sum(group.trials for group in view.learning.runs),
         "classes_by_agent": _by_agent(view.learning.classes),
         "more_classes": view.learning.all_classes - len(view.learning.classes),
-        "rules": timeline([(one.day, spaced(one.name), one.count) for one in view.learning.rules], _RULES, "rules that were formed"),
+        "rules": timeline(
+            [(one.day, spaced(one.name), one.count) for one in view.learning.rules], _RULES, "rules that were formed"
+        ),
         "activity": _activity(view.activity),
         "disk": _disk(view.store),
     }

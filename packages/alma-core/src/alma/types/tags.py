@@ -24,6 +24,7 @@ _ANY_LETTER = "".join([*_LETTERS.values(), CUSTOM_LETTER, WAY])
 TAG = rf"([a-z0-9]{{0,16}})([{_ANY_LETTER}][0-9]{{1,6}})"
 """A tag: a prefix, usually none, the letter of a kind, and a number within it."""
 
+
 def is_of_way(tag: str) -> bool:
     """Returns True for the tag of a way that is no rule."""
     return parts_of(tag)[1].startswith(WAY)
