@@ -54,7 +54,7 @@ def test_a_rule_that_two_clones_have_formed_stands_once_in_the_block(tmp_path: P
         right.export(tmp_path / "right.jsonl")
         left.import_from(tmp_path / "right.jsonl", on_conflict="merge")
         text = in_block(left, "")
-        assert len(left.list_memories("heuristic")) == 2
+        assert len(left.list_memories("heuristic")) == 1
     assert text.count("canary") == 1
     assert "6 of 6" in text
 

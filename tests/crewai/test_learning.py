@@ -56,7 +56,7 @@ def test_what_failed_in_the_first_run_is_avoided_in_the_second(alma: ALMA, judge
     assert {(warning.agent, warning.pattern) for warning in warnings} == {("Coder", 'deploy(method="rolling update")')}
     assert all("health check timed out" in warning.why_bad for warning in warnings)
     llm = release(judged)
-    assert '[A1] Avoid: deploy(method="rolling update")' in llm.prompt()
+    assert '[A1] deploy(method="rolling update"): failed 2 of 2 times' in llm.prompt()
     assert outcomes(alma)[2:] == ["success", "success"]
 
 

@@ -80,15 +80,13 @@ WAYS: dict[str, tuple[dict[str, object], Callable[[Crew], object]]] = {
 
 
 def learned(alma: ALMA, folder: Path) -> list[object]:
-    """The memories of what happened, the evidence made of them, and how shown memories were used, oldest first."""
+    """The memories of what happened, what the steps tried came to, and how shown memories were used, oldest first."""
     whole = folder / "alma" / "alma.db"
     outcomes = alma.list_memories("outcome", newest_first=False)
-    project = alma._room.project
-    behind = project.learned.behind([place.memory for place in project.find(made.id for made in outcomes).values()])
-    seen = [behind[row].evidence for row in sorted(behind)]
+    tried = alma.strategies(agent="Coder", include_steps=True)
     return [
         [(made.agent, made.task_description, made.outcome, made.strategy_used, made.error_message) for made in outcomes],
-        [(one.agent, one.strategy, one.lifetime.successes, one.lifetime.trials, one.unverified) for one in seen],
+        [(row.agent, row.strategy, row.successes, row.trials, row.unverified) for row in tried],
         rows(whole, "SELECT used, ignored, credited_successes, credited_trials FROM usage ORDER BY memory"),
     ]
 
@@ -105,7 +103,7 @@ def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory
     boom = 'bad_tool(text="a")', "RuntimeError: boom"
     assert learned(alma, tmp_path) == [
         [("Coder", DEPLOY, "failure", *boom), ("Coder", DEPLOY, "unverified", "", None)],
-        [("Coder", boom[0], 0, 1, 0), ("Coder", "", 0, 0, 1)],
+        [("Coder", boom[0], 0, 1, 0)],
         [(1, 0, 0, 0)],
     ]
     assert memory.errors == []
@@ -308,7 +306,7 @@ def test_an_agent_without_a_crew_has_no_task_and_is_warned_of_what_failed_before
         crewai_event_bus.flush()
     assert tasks == [(None, None)] * 3
     assert "[A1]" not in llm.prompt(2)
-    assert '[A1] Avoid: bad_tool(text="a")' in llm.prompt(4)
+    assert '[A1] bad_tool(text="a"): failed 2 of 2 times' in llm.prompt(4)
     assert "boom" in llm.prompt(4)
     assert [record[:3] for record in told(alma)[2:]] == [
         ("Fixer", DEPLOY, "unverified"),

@@ -85,8 +85,7 @@ async def test_what_is_not_there_is_an_error(alma: ALMA, uri: str) -> None:
 async def test_the_prompt_before_a_task_has_the_notes_for_it(alma: ALMA) -> None:
     alma.learn("helena", "Test the login form", "success", "Empty fields first")
     told = await prompt(alma, "before_task", task="Test the login form", agent="helena")
-    assert "[O1]" in told
-    assert "Empty fields first" in told
+    assert "[S1] Empty fields first: worked 1 of 1" in told
     assert "alma_learn" in told
 
 

@@ -1,10 +1,8 @@
-"""Rules of a project that coding agents may be shown: of no user, not flagged, each once."""
+"""Rules of a project that coding agents may be shown: of no user, not flagged."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from alma import ALMA, AntiPattern, Heuristic
-from alma.text import normalised
 
 Rule = AntiPattern | Heuristic
 
@@ -13,14 +11,8 @@ FURTHEST = 10_000
 
 
 def rules_of(alma: ALMA, owner: str | None = None, *, most: int) -> list[Rule]:
-    """Returns the newest rules of an agent, or of all, at most `most` of a kind. Of those that name one way and rest on the same outcomes, as
-    merged clones have them, the oldest stands for the others."""
-    open_ones = [rule for kind in ("anti_pattern", "heuristic") for rule in _newest(alma, kind, owner, most)]
-    repeated = {named for named, count in Counter(map(_named, open_ones)).items() if count > 1}
-    grounds = {rule.id: _ground(alma, rule) for rule in open_ones if _named(rule) in repeated}
-    oldest = {grounds[rule_id]: rule_id for rule_id in sorted(grounds, reverse=True)}
-    kept = set(oldest.values())
-    return [rule for rule in open_ones if rule.id not in grounds or rule.id in kept]
+    """Returns the newest rules of an agent, or of all, at most `most` of a kind."""
+    return [rule for kind in ("anti_pattern", "heuristic") for rule in _newest(alma, kind, owner, most)]
 
 
 def _newest(alma: ALMA, kind: str, owner: str | None, most: int) -> list[Rule]:
@@ -38,12 +30,3 @@ def _that_may_be_shown(listed: Sequence[object]) -> Iterator[Rule]:
     for rule in listed:
         if isinstance(rule, AntiPattern | Heuristic) and rule.user_id is None and "flagged" not in rule.metadata:
             yield rule
-
-
-def _named(rule: Rule) -> tuple[str, str, str]:
-    return rule.kind, rule.agent, normalised(rule.strategy if isinstance(rule, Heuristic) else rule.pattern)
-
-
-def _ground(alma: ALMA, rule: Rule) -> tuple[str, str, str, str]:
-    newest = alma.outcomes_behind(rule.id, limit=1)
-    return *_named(rule), newest[0].id if newest else rule.id

@@ -183,7 +183,8 @@ class ALMAMemory(Learning, Memory):
 
     def _searched(self, query: str, limit: int, sight: Sight) -> list[MemoryMatch]:
         found = sight.of(self._integration.retrieve(query, self._acting(), self._context(), top_k=limit))
-        return [*map(_match, found.recalled), *map(_way_match, documented(found).strategies)][:limit]
+        matches: list[MemoryMatch] = [*map(_match, found.recalled), *map(_way_match, documented(found).strategies)]
+        return matches[:limit]
 
     def _attempt(self) -> Attempt | None:
         """Returns the current attempt, if this memory records it."""

@@ -22,6 +22,7 @@ from alma.flags import checks_flags
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
+from alma.types.prompt import says_more
 from alma.types.slice import MemorySlice
 from alma.types.strategies import TRIED
 from alma.types.tags import cited_of
@@ -286,9 +287,11 @@ class Episode:
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
     """Returns the exposures of a slice, in rank order: of its memories, then of its ways that are no rules, by the newest outcome behind each."""
-    ways = {way.id: (way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.rule == TRIED}
-    items = [(item.memory.id, item.tag, item.score) for item in memories.recalled if item.memory.id not in ways]
+    ways = [(way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.rule == TRIED]
+    told = {memory_id for memory_id, _, _ in ways}
+    shown = (item for item in memories.recalled if item.memory.id not in told or says_more(item.memory))
+    items = [(item.memory.id, item.tag, item.score) for item in shown]
     return tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)
-        for rank, (memory_id, tag, score) in enumerate([*items, *ways.values()], start=1)
+        for rank, (memory_id, tag, score) in enumerate([*items, *ways], start=1)
     )

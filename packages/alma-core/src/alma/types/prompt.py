@@ -66,7 +66,7 @@ def fitted(
         return _assemble(notes, dates(shown, timeline, now), way_lines(kept_ways, now))
 
     kept = packed(rest, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
-    rules = {way.id for way in kept_ways}
+    rules = {way.id for way in kept_ways if way.rule != TRIED}
     shown = tuple(kept.get(item.tag, item) for item in items if item.tag in kept or item.memory.id in rules)
     return Fitted(shown, kept_ways, text_of(kept))
 
@@ -98,11 +98,11 @@ def _untold(
     told = {way.id for way in ways if way.rule != TRIED}
     if timeline is None:
         told.update(*(way.outcome_ids for way in kept))
-    is_told = [item.memory.id in told and not _says_more(item.memory) for item in items]
+    is_told = [item.memory.id in told and not says_more(item.memory) for item in items]
     return [item for item, known in zip(items, is_told, strict=True) if not known and (item.is_near or timeline is not None)]
 
 
-def _says_more(memory: Memory) -> bool:
+def says_more(memory: Memory) -> bool:
     """Returns True for an outcome that says what failed in its attempt, which the line of its way does not."""
     said = memory.metadata.get(ATTEMPT)
     return isinstance(said, dict) and bool(said.get("failed"))

@@ -243,7 +243,7 @@ class MemorySlice(Value):
             count_tokens=len,
             timeline=self.timeline,
         )
-        told = {way.id for way in kept.ways}
+        told = {way.id for way in kept.ways if way.rule != TRIED}
         rest = [item for item in kept.items if item.memory.id not in told]
         ways = [(way.id, way.line(self.retrieved_at, parts_of(way.tag or "")[0])) for way in kept.ways]
         return [*ways, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
