@@ -1,11 +1,10 @@
 """Whether `check` warns of what is known to fail, and of nothing else: `python -m benchmarks.checks [--longmemeval FILE] [--airline FILE]`.
 
-A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. There are two sets.
-The limits and rules were tuned on `data/check_tuning.jsonl`, three quarters of which were written before anything was built. `check_held_out.jsonl`
-was written before, too, in other verbs, tools and phrasing; it is spent: weights are fitted on it as well. `check_judging.jsonl`, which `--held-out`
-takes, was written later, before words were weighed, in domains of its own, and `check_judging_2.jsonl` before they were weighed again, in words still
-further off; of these only the totals by kind were looked at. An agent that knows the pattern of a pair alone is asked. Another agent
-knows the patterns of all pairs; what it is warned of beside the pair's own is counted apart: nobody labelled that, and most of it is right.
+A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. Pairs are judged by
+`alma_learning.is_warned_of` and the cosine of their vectors, as `check` judges what it finds in a store. Rules and limits were tuned on
+`data/check_tuning.jsonl`; `check_held_out.jsonl` was written before, too, in other verbs, tools and phrasing, and is spent. The blind sets
+(`check_judging*.jsonl`) were written later, each by somebody who did not know the rules; of these only the totals by kind were looked at. What other
+patterns of a set warn of an action is counted apart: nobody labelled that, and most of it is right.
 
 The labelled pairs of strategies (`data/strategy_pairs.jsonl`) are asked in the same way. Of those that only look alike the narrower ones are left
 out: who is warned of "use Redis" should be warned of "use Redis as a message queue".
@@ -17,15 +16,16 @@ for.
 With a task, a warning that was learned is to come where it was learned from like tasks: tasks of twelve intents (`data/check_tasks.jsonl`), an action
 that failed twice for each of two tasks of an intent, asked about for the other tasks of that intent and for those of the other intents.
 
-The time of a check is that of `--memories` outcomes beside the anti-patterns, and of as many anti-patterns, with the vector of the action at hand; of
-the latter only the processor time has a limit, for nobody has so many.
+The time of a check is that of a store with `--memories` outcomes beside the anti-patterns, and with as many anti-patterns, with the vector of the
+action at hand; of the latter only the processor time has a limit, for nobody has so many.
 """
 
 import argparse
 import json
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, groupby, islice
@@ -33,9 +33,11 @@ from pathlib import Path
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from alma_learning import Question, Side, is_warned_of, words_of_code
 from benchmarks import gates
 from benchmarks.arguments import positive
 from benchmarks.gates import Gate
@@ -43,18 +45,21 @@ from benchmarks.measures import mean, percentile
 from benchmarks.outcomes import read_trials
 from benchmarks.records import DataError, read_records
 from benchmarks.screen import wide_console
+from benchmarks.simulation.cached_texts import CachedEmbedder
 from benchmarks.strategy_pairs import DATA as STRATEGIES
-from benchmarks.subject import AGENT, PROJECT, AlmaSubject
+from benchmarks.subject import AGENT, AlmaSubject
 from benchmarks.texts import RealTexts
+from benchmarks.trials import fold, make_trial
 
 if TYPE_CHECKING:
     from alma import ALMA
 
 FOLDER = Path(__file__).with_name("data")
 TUNING, HELD_OUT, TASKS = FOLDER / "check_tuning.jsonl", FOLDER / "check_held_out.jsonl", FOLDER / "check_tasks.jsonl"
-SETS = ("tuned on", "held out", "strategies, tuned on", "strategies, held out")
-GATED = SETS[:2]
-LEAST_WARNED, MOST_FALSE, MOST_FALSE_BENIGN = 0.8, 0.03, 0.03
+BLIND = tuple(FOLDER / f"check_judging{number}.jsonl" for number in ("", "_2", "_3", "_4"))
+TUNED_ON, ALL_BLIND = "tuned on", "all blind sets"
+SETS = (TUNED_ON, "held out", ALL_BLIND, "strategies, tuned on", "strategies, held out")
+LEAST_WARNED, MOST_FALSE, MOST_FALSE_BENIGN = 0.55, 0.12, 0.03
 NARROWER = "narrower"
 MEMORIES = 10_000
 BENIGN = 1_000
@@ -63,9 +68,12 @@ TIMED_ACTIONS = 25
 FOUNDINGS = 5
 """How many pairs of tasks of each intent a strategy fails for."""
 LIMIT_MS = 5.0
+LEAST_COSINE = 0.4
 WHY_BAD = "it failed before"
 ASKED_FOR = "Cancel the reservation"
 FAILING = "Do all of it by hand"
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +111,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = wide_console()
     try:
         pairs = [
-            *read_pairs(options.tuning, "tuned on"),
-            *read_pairs(options.held_out, "held out"),
+            *read_pairs(options.tuning, TUNED_ON),
+            *read_pairs(options.held_out, SETS[1]),
             *read_strategies(options.strategies),
         ]
+        pairs += read_blind(options.blind, pairs)
         tasks = read_tasks(options.tasks)
         benign = benign_actions(options.longmemeval, options.airline, options.benign)
         with tempfile.TemporaryDirectory(prefix="checks-") as folder, Progress(console=console) as progress:
-            answers, alarms = judged(pairs, benign, Path(folder) / "pairs", options.embedder, progress)
-            learned = task_figures(tasks, Path(folder) / "tasks", options.embedder, progress)
+            embedder = CachedEmbedder(options.embedder)
+            answers, alarms = judged(pairs, benign, embedder, progress)
+            learned = task_figures(tasks, embedder, progress)
             times = timed(options.longmemeval, pairs, options.memories, Path(folder), progress) if options.longmemeval else []
     except DataError as error:
         sys.exit(str(error))
@@ -133,9 +143,15 @@ def read_pairs(path: Path, of: str) -> list[Pair]:
         raise DataError(f"{path}: a pair has no {error}") from error
 
 
+def read_blind(paths: Sequence[Path], others: Sequence[Pair]) -> list[Pair]:
+    """The pairs of blind sets that are in no other set."""
+    known = {(pair.pattern, pair.action) for pair in others}
+    return [pair for path in paths for pair in read_pairs(path, ALL_BLIND) if (pair.pattern, pair.action) not in known]
+
+
 def read_strategies(path: Path) -> list[Pair]:
     """The pairs of strategies in a file, the first one as the pattern. `DataError` if they are no labelled pairs."""
-    named = {"dev": SETS[2], "held_out": SETS[3]}
+    named = {"dev": SETS[3], "held_out": SETS[4]}
     try:
         pairs = [
             Pair(one["a"], one["b"], one["same"], named[one["split"]], one["kind"])
@@ -168,25 +184,49 @@ def benign_actions(longmemeval: Path | None, airline: Path | None, most: int) ->
 
 
 def judged(
-    pairs: Sequence[Pair], benign: dict[str, list[str]], folder: Path, embedder: str, progress: Progress
+    pairs: Sequence[Pair], benign: dict[str, list[str]], embedder: CachedEmbedder, progress: Progress
 ) -> tuple[list[Answer], dict[str, list[tuple[str, str]]]]:
-    """What `check` says of the actions of the pairs; and of benign ones the false alarms, with what was warned of."""
-    from alma import ALMA, AntiPattern
-
-    with ALMA.open(folder, project_id=PROJECT, embedding_provider=embedder) as alma:
-        alma.add_many([AntiPattern(agent=AGENT, pattern=pattern, why_bad=WHY_BAD) for pattern in patterns(pairs)])
-        alma.add_many(
-            [AntiPattern(agent=f"pair-{number}", pattern=pair.pattern, why_bad=WHY_BAD) for number, pair in enumerate(pairs)]
-        )
-        tracked = progress.track(pairs, description="Pairs")
-        answers = [_answer(alma, pair, f"pair-{number}") for number, pair in enumerate(tracked)]
-        alarms = {
-            kind: [
-                (action, warned[0]) for action in progress.track(actions, description=kind) if (warned := _warned(alma, action))
-            ]
-            for kind, actions in benign.items()
-        }
+    """What is said of the actions of the pairs; and of benign ones the false alarms, with what was warned of."""
+    known = patterns(pairs)
+    judge = Judge(known, embedder)
+    warned = judge.warned([pair.action for pair in progress.track(pairs, description="Pairs")])
+    answers = [
+        Answer(pair, pair.pattern in found, [pattern for pattern in found if pattern != pair.pattern])
+        for pair, found in zip(pairs, warned, strict=True)
+    ]
+    alarms = {
+        kind: [
+            (action, found[0])
+            for action, found in zip(actions, judge.warned(progress.track(actions, description=kind)), strict=True)
+            if found
+        ]
+        for kind, actions in benign.items()
+    }
     return answers, alarms
+
+
+class Judge:
+    """Patterns with their vectors. Below `LEAST_COSINE` a pattern is looked at only where it has a word of the code in an action, as in `check`."""
+
+    def __init__(self, known: Sequence[str], embedder: CachedEmbedder) -> None:
+        self._known, self._embedder = known, embedder
+        self._vectors = embedder.embed(known)
+        self._words = [set(_WORD.findall(pattern.lower())) for pattern in known]
+        self._says = embedder.fingerprint.model != "hash"
+
+    def warned(self, actions: Iterable[str]) -> list[list[str]]:
+        """Returns the patterns that each action is warned of, the nearest first."""
+        return [self._of(action) for action in actions]
+
+    def _of(self, action: str) -> list[str]:
+        cosines = self._vectors @ self._embedder.embed([action])[0]
+        code = set(words_of_code(action))
+        return [
+            self._known[place]
+            for place in np.argsort(-cosines, kind="stable").tolist()
+            if (cosines[place] >= LEAST_COSINE or not code.isdisjoint(self._words[place]))
+            and is_warned_of(self._known[place], action, float(cosines[place]) if self._says else None)
+        ]
 
 
 def patterns(pairs: Sequence[Pair]) -> list[str]:
@@ -201,7 +241,7 @@ def figures(answers: Sequence[Answer]) -> list[Gate]:
         wanted = [answer.is_warned for answer in answers if answer.pair.of == of and answer.pair.should_warn]
         unwanted = [answer.is_warned for answer in answers if answer.pair.of == of and not answer.pair.should_warn]
         others = [bool(answer.others) for answer in answers if answer.pair.of == of]
-        least, most = (LEAST_WARNED, MOST_FALSE) if of in GATED else (None, None)
+        least, most = (LEAST_WARNED, MOST_FALSE) if of == ALL_BLIND else (None, None)
         if wanted and unwanted:
             result += [
                 Gate(f"warned, of {len(wanted)} that should be, {of}", mean(wanted), "", limit=least, more_is_better=True),
@@ -223,12 +263,12 @@ def by_kind(answers: Sequence[Answer]) -> dict[str, dict[str, tuple[int, int]]]:
     return counted
 
 
-def task_figures(tasks: Sequence[Task], folder: Path, embedder: str, progress: Progress) -> list[Gate]:
+def task_figures(tasks: Sequence[Task], embedder: CachedEmbedder, progress: Progress) -> list[Gate]:
     """Of each half of the intents: how often what failed for two tasks is warned of for others of the same intent, and for those of other intents."""
     result = []
     for split in dict.fromkeys(task.split for task in tasks):
         members = [task for task in tasks if task.split == split]
-        warned = asked_for_tasks(members, folder / split, embedder, progress)
+        warned = asked_for_tasks(members, embedder, progress)
         own, foreign = ([is_warned for is_own, is_warned in warned if is_own is wanted] for wanted in (True, False))
         name = split.replace("_", " ")
         result += [
@@ -238,22 +278,19 @@ def task_figures(tasks: Sequence[Task], folder: Path, embedder: str, progress: P
     return result
 
 
-def asked_for_tasks(tasks: Sequence[Task], folder: Path, embedder: str, progress: Progress) -> list[tuple[bool, bool]]:
+def asked_for_tasks(tasks: Sequence[Task], embedder: CachedEmbedder, progress: Progress) -> list[tuple[bool, bool]]:
     """Of what failed for two tasks, and each other task: whether it is of the same intent, and whether it is warned of."""
-    from alma import ALMA
-
     intents = [[task for task in tasks if task.intent == intent] for intent in dict.fromkeys(task.intent for task in tasks)]
     foundings = [founding for members in intents for founding in islice(combinations(members, 2), FOUNDINGS)]
     warned = []
-    with ALMA.open(folder, project_id=PROJECT, embedding_provider=embedder) as alma:
-        for number, founding in enumerate(progress.track(foundings, description="Tasks")):
-            agent = f"agent-{number}"
-            for task in (*founding, *founding):
-                alma.learn(agent, task.text, "failure", FAILING)
-            for task in tasks:
-                if task not in founding:
-                    is_warned = not alma.check(agent=agent, action=FAILING, task=task.text).is_clear
-                    warned.append((task.intent == founding[0].intent, is_warned))
+    for founding in progress.track(foundings, description="Tasks"):
+        trials = (make_trial(number, task.text, FAILING, 0.0) for number, task in enumerate((*founding, *founding)))
+        learned = fold(embedder.embed, trials)
+        for task in tasks:
+            if task not in founding:
+                found = learned.find(FAILING, Question(task.text))
+                is_warned = found is not None and not found.is_elsewhere and found.row.side is Side.FAILS
+                warned.append((task.intent == founding[0].intent, is_warned))
     return warned
 
 
@@ -295,7 +332,7 @@ def show_wrong(console: Console, answers: Sequence[Answer], alarms: dict[str, li
     """Prints a line for each pair that was judged wrong, of those held out only if `is_all`, for each benign alarm, and for the kinds of each set."""
     for answer in answers:
         pair = answer.pair
-        if answer.is_warned != pair.should_warn and (is_all or pair.of == GATED[0]):
+        if answer.is_warned != pair.should_warn and (is_all or pair.of == TUNED_ON):
             _say(console, f"{'missed' if pair.should_warn else 'false alarm'}: {pair.action!r} for {pair.pattern!r}")
     for kind, found in alarms.items():
         for action, pattern in found:
@@ -318,15 +355,6 @@ def _was_asked_for(action: str, pattern: str) -> bool:
 
 def _kind(answer: Answer) -> tuple[str, bool, str]:
     return answer.pair.of, answer.pair.should_warn, answer.pair.kind
-
-
-def _answer(alma: "ALMA", pair: Pair, agent: str) -> Answer:
-    others = [pattern for pattern in _warned(alma, pair.action) if pattern != pair.pattern]
-    return Answer(pair, bool(_warned(alma, pair.action, agent)), others)
-
-
-def _warned(alma: "ALMA", action: str, agent: str = AGENT) -> list[str]:
-    return [warning.anti_pattern.pattern for warning in alma.check(agent=agent, action=action).warnings]
 
 
 def _times(alma: "ALMA", actions: Sequence[str], name: str) -> list[Gate]:
@@ -366,6 +394,9 @@ def _parser() -> argparse.ArgumentParser:
         ("--tasks", TASKS, "tasks with what is wanted of them"),
     ):
         parser.add_argument(name, type=Path, default=path, help=f"{what}, as JSON lines (default: those beside this benchmark)")
+    parser.add_argument(
+        "--blind", type=Path, nargs="*", default=BLIND, help="pairs that nobody looked at (default: those beside this benchmark)"
+    )
     parser.add_argument("--show-held-out", action="store_true", help="show which pairs that were not tuned on are judged wrong")
     parser.add_argument("--longmemeval", type=Path, help="a LongMemEval file, for benign actions and for the times")
     parser.add_argument("--airline", type=Path, help="a file of tau-bench trials, for benign actions")

@@ -85,6 +85,7 @@ ROUNDS = len(FAMILIES[0])
 
 _TAGGED = re.compile(r"^\[([A-Z])\d+\] (.*)$", re.MULTILINE)
 _WAY = re.compile(r'apply\(way="([^"]+)"\)')
+_WORKED = re.compile(r"worked (\d+) of (\d+)")
 
 
 @dataclass
@@ -134,17 +135,18 @@ class Follower:
 
 
 def _read(letter: str, line: str) -> tuple[list[str], list[str]]:
-    """The ways that a note praises and those that it warns of. Reasons and errors are no advice."""
-    if letter == "A":
-        instead, _, rest = line.rpartition("Avoid:")
-        return _WAY.findall(instead), _WAY.findall(rest.partition("Why:")[0])
+    """The ways that a note praises and those that it warns of: ways that worked more often than not are praised, others not. Errors are no advice."""
+    if letter in "HSA":
+        said, _, counts = line.partition("): ")
+        ways, worked = _WAY.findall(f"{said})"), _WORKED.match(counts)
+        return (ways, []) if worked and 2 * int(worked[1]) > int(worked[2]) else ([], ways)
     if letter == "O":
         went, _, rest = line.partition("Failed on the way:")
-        failed, _, worked = rest.partition("Then worked:")
+        failed, _, worked_then = rest.partition("Then worked:")
         ways = _WAY.findall(went.partition("Error:")[0])
         good, bad = ([], ways) if went.startswith("Failed") else (ways, [])
-        return [*good, *_WAY.findall(worked)], [*bad, *_WAY.findall(failed)]
-    return (_WAY.findall(line), []) if letter == "H" else ([], [])
+        return [*good, *_WAY.findall(worked_then)], [*bad, *_WAY.findall(failed)]
+    return [], []
 
 
 Run = Callable[[str, Follower], None]

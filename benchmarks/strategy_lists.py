@@ -6,14 +6,10 @@ Two that are called one way are summed in a row, so a wrong pair is a false coun
 only the totals were looked at. Which pairs are one way depends on what else an agent tries for such tasks, so each list is asked in several ways:
 whole, half of it at random, each strategy alone, alone beside one wording of another, one wording of each and a second one of one, and four lists at
 once. The vocabularies of `benchmarks.simulation` (six strategies, five wordings in quite other words) are asked whole.
-
-A second table has trials, each of a strategy in any of its wordings: one works in .85 of them and the others in .1 to .5, or all in .6. It says how
-far the rate of a row is from that of its strategy, and how often outside of its 95 % interval, by trials; beside what came of them, and without.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
 
@@ -21,15 +17,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from alma.learning.alike import AlikeStrategies, same_weights
-from alma.learning.intervals import Floats, jeffreys
-from alma.learning.pooling import SAME_WAY
-from alma.learning.scale import OWN
-from alma.learning.ways import Outcomes
+from alma_learning import Question
 from benchmarks.checks import FOLDER
 from benchmarks.screen import wide_console
 from benchmarks.simulation.cached_texts import CachedEmbedder
 from benchmarks.simulation.told import vocabulary
+from benchmarks.trials import fold_wordings
 
 SHORT, WITH_COMMANDS = FOLDER / "strategy_lists.jsonl", FOLDER / "strategy_lists_2.jsonl"
 DEVELOPMENT, JUDGING = ("operations", "airline", "office"), ("banking", "debugging", "helpdesk", "repositories", "orders")
@@ -97,79 +90,18 @@ def judged(asked: Sequence[Wordings], embedder: CachedEmbedder) -> tuple[int, in
     for found in asked:
         texts = [text for text, _ in found]
         numbers = np.array([number for _, number in found])
+        table = fold_wordings(embedder.embed, texts).table(Question())
+        row_of = {outcome: place for place, row in enumerate(table.rows) for outcome in row.outcomes}
+        rows = np.array([row_of[f"{place}"] for place in range(len(texts))])
         pairs = np.triu_indices(len(texts), 1)
         is_one = (numbers[:, None] == numbers)[pairs]
-        is_called = (same_weights(texts, embedder.embed(texts)) >= SAME_WAY)[pairs]
+        is_called = (rows[:, None] == rows)[pairs]
         right, wrong, same = right + (is_called & is_one).sum(), wrong + (is_called & ~is_one).sum(), same + is_one.sum()
     return int(right), int(wrong), int(same)
 
 
-@dataclass
-class Rates:
-    """How well the rows of strategies tell what rate each has: sums over pairs, and over trials."""
-
-    called: float = 0.0
-    right: float = 0.0
-    square: float = 0.0
-    outside: float = 0.0
-    trials: float = 0.0
-
-    def add(self, same: Floats, tried: "Tried") -> None:
-        """Adds what rows say, given the probabilities that two wordings are one way."""
-        is_one = (same >= SAME_WAY).astype(float)
-        pairs = np.triu_indices(len(is_one), 1)
-        successes, trials = is_one @ tried.successes, is_one @ tried.trials
-        lower, upper = jeffreys(successes, trials)
-        self.called += is_one[pairs].sum()
-        self.right += (is_one * (tried.rates[:, None] == tried.rates))[pairs].sum()
-        self.square += (tried.trials * ((successes + 1) / (trials + 2) - tried.rates) ** 2).sum()
-        self.outside += tried.trials[(tried.rates < lower) | (tried.rates > upper)].sum()
-        self.trials += tried.trials.sum()
-
-
-@dataclass(frozen=True)
-class Tried:
-    """Wordings that were tried, with the rate of the strategy of each, and what came of it."""
-
-    texts: list[str]
-    rates: Floats
-    successes: Floats
-    trials: Floats
-
-
-def tried(strategies: Strategies, chance: np.random.Generator, trials: int, *, alike: bool) -> Tried:
-    """Trials of strategies, each in any of its wordings; the best one a little more often. Rates differ a hair where all are `alike`."""
-    count, best = len(strategies), int(chance.integers(len(strategies)))
-    rates = np.where(np.arange(count) == best, 0.85, chance.uniform(0.1, 0.5, count))
-    rates = 0.6 + 1e-6 * np.arange(count) if alike else rates
-    found: dict[str, list[float]] = {}
-    for way in np.where(chance.random(trials) < 0.3, best, chance.integers(count, size=trials)):
-        counts = found.setdefault(str(chance.choice(strategies[way])), [rates[way], 0.0, 0.0])
-        counts[1] += chance.random() < rates[way]
-        counts[2] += 1
-    return Tried([*found], *np.array([*found.values()]).T)
-
-
-def add_rates(
-    table: Table, name: str, lists: Sequence[Strategies], embedder: CachedEmbedder, trials: int, *, alike: bool
-) -> None:
-    """Adds how well rates are told, without and beside outcomes."""
-    alone, beside = Rates(), Rates()
-    for seed, (place, one) in product(range(2 * SEEDS), enumerate(lists)):
-        made = tried(one, np.random.default_rng([seed, place, trials]), trials, alike=alike)
-        likeness = AlikeStrategies(OWN).likeness(range(len(made.texts)), made.texts, embedder.embed(made.texts))
-        untried = Outcomes.none(len(made.texts))
-        alone.add(likeness.weights(untried), made)
-        beside.add(likeness.weights(Outcomes(made.successes, made.trials, untried.apart)), made)
-    for how, found in (("no", alone), ("yes", beside)):
-        error, outside = (found.square / found.trials) ** 0.5, found.outside / found.trials
-        precision = f"{found.right / found.called:.3f}" if found.called else "–"
-        rates = "alike" if alike else "differ"
-        table.add_row(name, rates, str(trials), how, f"{found.called:.0f}", precision, f"{error:.3f}", f"{outside:.3f}")
-
-
 def main() -> None:
-    """Prints precision and recall of each set and way of asking, and how well rates are told."""
+    """Prints precision and recall of each set and way of asking."""
     embedder = CachedEmbedder("minilm")
     table = Table("set", "asked", "called one way", "precision", "recall", box=SIMPLE_HEAD)
     ways: tuple[Callable[[Strategies, np.random.Generator], Iterator[Wordings]], ...] = (
@@ -189,12 +121,7 @@ def main() -> None:
     for name, names in (("vocabularies tuned on", DEVELOPMENT), ("vocabularies for judging", JUDGING)):
         asked = [whole(vocabulary(one).strategies, np.random.default_rng(0)) for one in names]
         _add(table, name, "whole", judged([*chain.from_iterable(asked)], embedder))
-    rates = Table("set", "rates", "trials", "outcomes", "called one way", "precision", "error", "outside", box=SIMPLE_HEAD)
-    for path, split in product((SHORT, WITH_COMMANDS), ("tuned on", "judging")):
-        for alike, trials in product((False, True), (20, 60)):
-            name = f"{'short' if path == SHORT else 'with commands'}, {split}"
-            add_rates(rates, name, read(split, path), embedder, trials, alike=alike)
-    wide_console().print(table, rates)
+    wide_console().print(table)
 
 
 def _add(table: Table, name: str, asked: str, counts: tuple[int, int, int]) -> None:

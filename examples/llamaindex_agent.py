@@ -29,7 +29,7 @@ def deploy(way: str) -> str:
 def script(messages):
     """Takes the first way that its notes do not tell a failure of."""
     if messages[-1].role == "tool":
-        return "Deployed; I went by [O1]." if "healthy" in messages[-1].content else f"I could not: {messages[-1].content}."
+        return "Deployed; I went by [S1]." if "healthy" in messages[-1].content else f"I could not: {messages[-1].content}."
     failed = re.findall(r'way="([\w-]+)"\): failed', messages[-1].content)
     return [("deploy", {"way": next(way for way in WAYS if way not in failed)})]
 

@@ -21,7 +21,7 @@ from benchmarks.durability.states import KEYED, Held
 from benchmarks.durability.stores import SHARED, opened
 
 MOST_SEARCHES = 60
-TOP_K = 10
+TOP_K, MOST_ROWS = 10, 100
 BECOMES = {"open": {"abandoned"}, "waiting": {"open"}, "left": {"open", "abandoned"}}
 """What becomes of an episode when its process is gone; one that was suspended waits on."""
 
@@ -99,6 +99,7 @@ def _compare(alma: ALMA, told: Sequence[Account], result: Checked, chance: Rando
         _compare_memories(sight, wanted, findings)
         _compare_episodes(sight, wanted, findings)
         _compare_records(sight, wanted, findings)
+        _compare_strategies(alma.for_project(name), sight, findings)
         found = alma.for_project(name).list_memories(limit=100_000)
         listed = {
             memory.id for memory in found if not memory.metadata.get("learned")
@@ -192,6 +193,26 @@ def _compare_counter(seen: Mapping[str, Sight], wanted: Expected, findings: Find
     found = record["version"] if record else 0
     if not wanted.counted <= found <= wanted.counted + wanted.may_count or (record and record["body"]["step"] != found):
         findings.add("counts", f"the shared counter is at {found}; {wanted.counted} additions were acknowledged")
+
+
+def _compare_strategies(alma: ALMA, sight: Sight, findings: Findings) -> None:
+    """Recounts what the table of each agent counts from its outcomes, archived ones too. Single steps count apart."""
+    counts: dict[str, Counter[str]] = {}
+    for memory in sight.memories.values():
+        body = memory["body"]
+        if memory["kind"] == "outcome" and body.get("strategy_used") and "step" not in body.get("metadata", {}):
+            counts.setdefault(memory["agent"], Counter())[body["outcome"]] += 1
+    for agent, seen in counts.items():
+        rows = alma.strategies(agent=agent, limit=MOST_ROWS)
+        told = Counter(
+            success=sum(row.successes for row in rows),
+            partial=sum(row.partials for row in rows),
+            failure=sum(row.failures for row in rows),
+            unverified=sum(row.unverified for row in rows),
+        )
+        findings.checked["strategies"] += len(rows)
+        if told != seen:
+            findings.add("counts", f"{sight.project}: the table of {agent} counts {dict(+told)}; its outcomes are {dict(seen)}")
 
 
 def _searches(alma: ALMA, seen: Mapping[str, Sight], wanted: Expected, findings: Findings, chance: Random) -> Iterable[Search]:

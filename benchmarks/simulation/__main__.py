@@ -1,7 +1,7 @@
 """How much of what is learned is true, in worlds whose truth is known: `python -m benchmarks.simulation [--quick]`.
 
 In every world the strategies succeed at rates that we set. Outcomes are ten minutes apart by a clock that is set too, each of another task of one
-type; vectors are hashed. Through the public calls: the coverage of the interval that is shown, decisions by what is shown, and false outcomes.
+type; vectors are hashed. Through the public calls: decisions by what is shown, and false outcomes.
 Worlds told in many words are in `benchmarks.simulation.wordings`, those where nothing differs in `benchmarks.null_worlds`.
 """
 
@@ -9,21 +9,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 from benchmarks import gates
 from benchmarks.screen import wide_console
-from benchmarks.simulation import choosing, coverage, poison
+from benchmarks.simulation import choosing, poison
 
-RECORDS = 160
 CHOOSING_WORLDS = 16
 DECISIONS = 300
-QUICK = {"records": 16, "choosing_worlds": 2, "decisions": 30}
+QUICK = {"choosing_worlds": 2, "decisions": 30}
 FULL = {
-    "records": RECORDS,
     "choosing_worlds": CHOOSING_WORLDS,
     "decisions": DECISIONS,
 }
@@ -35,28 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = wide_console()
     size, seed = QUICK if options.quick else FULL, options.seed
     with Progress(console=console) as progress:
-        cells = coverage.measured(seed, size["records"], progress)
         regrets = choosing.measured(seed, size["choosing_worlds"], size["decisions"], progress)
         poisoned = poison.figures()
-    show_coverage(console, cells)
     chosen = choosing.figures(regrets, size["decisions"], seed)
-    result = [*coverage.figures(cells), *chosen, *poisoned]
+    result = [*chosen, *poisoned]
     gates.show(console, result, f"Worlds of known truth, seed {seed}{', quick' if options.quick else ''}")
     if options.json:
-        covered = [{"rate": cell.rate, "trials": cell.trials, "coverage": cell.coverage, "exact": cell.exact} for cell in cells]
-        gates.write_json(options.json, result, seed=seed, **size, coverage=covered, regrets=regrets)
+        gates.write_json(options.json, result, seed=seed, **size, regrets=regrets)
     gates.enforce(result)
-
-
-def show_coverage(console: Console, cells: Sequence[coverage.Cell]) -> None:
-    """Prints the coverage of each rate and number of trials."""
-    table = Table(title="Coverage of the 95 % interval, exact in brackets", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("rate")
-    for trials in coverage.TRIALS:
-        table.add_column(f"{trials} trials", justify="right")
-    for rate in coverage.RATES:
-        table.add_row(f"{rate:g}", *(f"{cell.coverage:.3f} ({cell.exact:.3f})" for cell in cells if cell.rate == rate))
-    console.print(table)
 
 
 def _parser() -> argparse.ArgumentParser:

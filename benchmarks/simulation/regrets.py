@@ -9,9 +9,9 @@ import numpy as np
 
 from benchmarks.simulation import policies
 from benchmarks.simulation.cached_texts import CachedEmbedder
-from benchmarks.simulation.estimate_policy import Advise, EstimatePolicy, Sameness
 from benchmarks.simulation.mem0_policy import mem0_policy
 from benchmarks.simulation.policies import ByCounts, Policy
+from benchmarks.simulation.projection_policy import ProjectionPolicy
 from benchmarks.simulation.public_policies import PromptPolicy, TablePolicy, opened
 from benchmarks.simulation.wording_worlds import World
 
@@ -35,21 +35,9 @@ def baselines(embedder: CachedEmbedder) -> dict[str, Make]:
     }
 
 
-def by_estimate(
-    new_advise: Callable[[], Advise],
-    embedder: CachedEmbedder,
-    same: Sameness,
-    *,
-    typed: bool = False,
-    asked_with_types: bool = True,
-) -> Make:
-    """The policy that follows an estimate; `new_advise` makes one for each world."""
-
-    def make(world: World, chance: np.random.Generator) -> AbstractContextManager[Policy]:
-        made = EstimatePolicy(new_advise(), embedder.embed, same, chance, typed=typed, asked_with_types=asked_with_types)
-        return nullcontext(made)
-
-    return make
+def by_projection(embedder: CachedEmbedder, *, typed: bool = False, asked_with_types: bool = True) -> Make:
+    """The policy that follows the estimate of `alma_learning`, without a store."""
+    return lambda _, chance: nullcontext(ProjectionPolicy(embedder.embed, chance, typed=typed, asked_with_types=asked_with_types))
 
 
 def by_mem0(python: Path, embedder: CachedEmbedder) -> Make:

@@ -2,8 +2,7 @@
 
 A world draws 500 tasks from a vocabulary: an intent, a wording of it, a name. Each intent has its own best strategy of six. Gaps are wide (.8 beside
 .2 to .5), narrow (.7 beside .35 to .55) or at high base rates (.95 beside .6 to .85). Figures are those of the design's table on learning: regret
-beside Thompson sampling that knows the classes, with a bootstrap interval over worlds; whether what is shown was learned from the same intent;
-coverage of intervals; one strategy in many wordings; `check`; rules that are proven where nothing differs.
+beside Thompson sampling that knows the classes, with a bootstrap interval over worlds, and the coverage of intervals.
 
 The vocabularies `banking`, `debugging`, `helpdesk`, `repositories` and `orders` are for judging alone: no rule, constant or list of words may be
 chosen by how it does on them.
@@ -46,11 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             gaps=[Gap(name) for name in options.gap or Gap],
             difficult=options.difficult,
             wordings=options.wordings,
-            tasks=QUICK_TASKS if options.quick else TASKS,
+            tasks=QUICK_TASKS if options.quick else options.tasks,
             pure_only=options.pure,
             mem0=options.mem0,
         )
-        parts = options.part or [REGRET, *([] if options.pure else PARTS)]
+        parts = options.part or [REGRET, *PARTS]
         if REGRET in parts:
             result, regrets = regret_figures(run)
         for part in parts:
@@ -68,9 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.simulation.wordings", description=__doc__)
     names, parts = (*DEVELOPMENT, *JUDGING), (REGRET, *PARTS)
     parser.add_argument("--vocabulary", action="append", choices=names, help="repeatable (default: those of development)")
-    parser.add_argument("--gap", action="append", choices=[*Gap], help="for regret and relevance, repeatable (default: all)")
+    parser.add_argument("--gap", action="append", choices=[*Gap], help="for regret, repeatable (default: all)")
     parser.add_argument("--part", action="append", choices=parts, help="what to measure, repeatable (default: all)")
     parser.add_argument("--worlds", type=several, default=WORLDS, help=f"of each vocabulary and gap (default: {WORLDS})")
+    parser.add_argument("--tasks", type=positive, default=TASKS, help=f"of a world (default: {TASKS})")
     parser.add_argument("--quick", action="store_true", help="few and short worlds: figures that say little")
     parser.add_argument("--pure", action="store_true", help="without the public calls: the baselines and the estimate alone")
     parser.add_argument("--paraphrased", action="store_true", help="offer each strategy in any of its five wordings")

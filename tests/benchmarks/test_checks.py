@@ -4,13 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmarks.checks import HELD_OUT, TUNING, Answer, Pair, by_kind, figures, read_pairs
+from benchmarks.checks import ALL_BLIND, BLIND, HELD_OUT, TUNING, Answer, Pair, by_kind, figures, read_blind, read_pairs
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 
 TUNED = [("Use Redis", "Using Redis", True, "paraphrase"), ("Increase the timeout", "Decrease the timeout", False, "opposite")]
 KEPT = [("chmod 777", "chmod 777 run.sh", True, "shell"), ("Drop the index", "Write a changelog", False, "benign")]
+BLIND_ACTIONS = [("rebase the branch", True), ("write a changelog", False)]
 STRATEGIES = [
     ("Restart the worker", "Restart the worker again", True, "longer", "held_out"),
     ("Use a", "Use b", False, "narrower", "dev"),
@@ -33,6 +34,9 @@ def files(tmp_path: Path) -> list[object]:
         "--tasks": [dict(zip(("split", "intent", "task"), one, strict=True)) for one in TASKS],
     }
     written["--strategies"].append({**written["--strategies"][0], "of": "task"})
+    written["--blind"] = [
+        {"pattern": "Rebase the branch", "action": action, "warn": warn, "kind": "other"} for action, warn in BLIND_ACTIONS
+    ]
     arguments: list[object] = ["--embedder", "hash"]
     for name, records in written.items():
         path = tmp_path / f"{name.strip('-')}.jsonl"
@@ -94,7 +98,7 @@ def test_without_other_files_the_pairs_and_the_tasks_alone_are_judged(
     done = run_benchmark("checks", *files, "--json", out)
 
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(out.read_text())["gates"]) == 10
+    assert len(json.loads(out.read_text())["gates"]) == 14
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_a_tool_call_that_is_none_is_a_clear_error(files: list[object], trials: 
 
 def test_false_alarms_are_shares_of_the_pairs_that_should_not_warn() -> None:
     def answer(*, should_warn: bool, is_warned: bool, kind: str = "other") -> Answer:
-        return Answer(Pair("a", "b", should_warn, "held out", kind), is_warned, [])
+        return Answer(Pair("a", "b", should_warn, ALL_BLIND, kind), is_warned, [])
 
     answers = [
         answer(should_warn=True, is_warned=True),
@@ -134,7 +138,7 @@ def test_false_alarms_are_shares_of_the_pairs_that_should_not_warn() -> None:
 
     assert [gate.value for gate in figures(answers)] == [0.5, 0.25, 0.5, 0]
     assert [gate.holds for gate in figures(answers)] == [False, False, None, None]
-    assert by_kind(answers)["held out"] == {
+    assert by_kind(answers)[ALL_BLIND] == {
         "other, should not": (1, 2),
         "opposite, should not": (0, 2),
         "other, should warn": (1, 2),
@@ -142,7 +146,14 @@ def test_false_alarms_are_shares_of_the_pairs_that_should_not_warn() -> None:
 
 
 def test_no_pair_is_in_both_sets() -> None:
-    tuned, kept = ({(pair.pattern, pair.action) for pair in read_pairs(path, "")} for path in (TUNING, HELD_OUT))
+    tuned, kept = (read_pairs(path, "") for path in (TUNING, HELD_OUT))
 
-    assert not tuned & kept
-    assert not {pattern for pattern, _ in tuned} & {pattern for pattern, _ in kept}
+    assert not {pair.pattern for pair in tuned} & {pair.pattern for pair in kept}
+
+
+def test_a_pair_that_is_in_another_set_is_not_blind() -> None:
+    others = [*read_pairs(TUNING, ""), *read_pairs(HELD_OUT, "")]
+    blind = {(pair.pattern, pair.action) for pair in read_blind(BLIND, others)}
+
+    assert len(blind) > 450
+    assert not blind & {(pair.pattern, pair.action) for pair in others}

@@ -144,6 +144,7 @@ def test_a_call_that_was_killed_may_be_there_or_not(hand: Hand, tmp_path: Path) 
         ("DELETE FROM memory WHERE row = (SELECT max(row) FROM memory)", "lost"),
         ("DELETE FROM journal WHERE place = (SELECT max(place) FROM journal)", "lost"),
         ("UPDATE usage SET used = used + 1", "half"),
+        ("UPDATE memory SET successes = 1 - successes WHERE trials = 1", "counts"),
         ("UPDATE memory SET archived_at = 1 WHERE archived_at IS NULL", "half"),
         ("DELETE FROM passage", "verify"),
         ("UPDATE vector SET vector = zeroblob(length(vector))", "verify"),

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.simulation import choosing, coverage, poison
+from benchmarks.simulation import choosing, poison
 from benchmarks.simulation.worlds import STRATEGIES, in_turn, luck, store
 from rich.progress import Progress
-
-from alma.evidence import Tally
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[[subprocess.CompletedProcess[str], Path], None]
@@ -27,7 +25,6 @@ def test_a_quick_run_writes_all_figures(tmp_path: Path, run_benchmark: Run, chec
     body = json.loads(out.read_text())
     measured = {row["what"]: row["value"] for row in body["gates"]}
     assert measured["100 false outcomes of another agent: calls that answer otherwise"] == 0
-    assert len(body["coverage"]) == len(coverage.RATES) * len(coverage.TRIALS)
     assert set(body["regrets"]) >= {"ALMA, surest", "Thompson sampling", "no memory"}
 
 
@@ -36,15 +33,6 @@ def test_strategies_of_a_world_are_kept_apart() -> None:
         memory.learn_all("one", [(name, True) for name in STRATEGIES])
 
         assert {row.strategy for row in memory.table("one")} == set(STRATEGIES)
-
-
-def test_the_exact_coverage_is_that_of_many_drawn_trials() -> None:
-    drawn = np.random.default_rng(0).binomial(20, 0.3, size=4000)
-    held = np.mean(
-        [interval.lower <= 0.3 <= interval.upper for interval in (Tally(won, 20).interval() for won in drawn.tolist())]
-    )
-
-    assert coverage.exact(0.3, 20) == pytest.approx(held, abs=0.015)
 
 
 @pytest.mark.slow

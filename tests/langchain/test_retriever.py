@@ -40,6 +40,15 @@ def test_a_document_has_the_note_the_id_and_the_parts_of_the_score(alma: ALMA, r
     assert json.loads(json.dumps(first.metadata)) == first.metadata
 
 
+def test_ways_that_were_tried_are_documents_where_there_is_no_memory(alma: ALMA) -> None:
+    newest = alma.learn("dev", QUERY, "success", "blue-green").id
+    found = alma.retrieve(QUERY, "dev")
+    assert [document.metadata["memory_type"] for document in memory_to_documents(found)] == ["outcome"]
+    (document,) = memory_to_documents(found.model_copy(update={"recalled": ()}))
+    assert (document.id, document.page_content) == (newest, "blue-green: worked 1 of 1")
+    assert document.metadata["memory_type"] == "strategy"
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_kinds_scores_and_numbers_can_be_limited(retriever: ALMARetriever, is_async: bool) -> None:
     def ids(chosen: ALMARetriever, **given: int) -> list[str]:

@@ -87,13 +87,28 @@ async def test_strategies_are_compared_and_assessed(alma: ALMA) -> None:
     alma.learn("helena", "Test the login form", "failure", "Random clicks")
     rows = answer(await call(alma, "alma_strategies", **LOGIN))["rows"]
     assert [row["strategy"] for row in rows] == ["Empty fields first", "Random clicks"]
-    assert all(row["lower"] <= row["expected"] <= row["upper"] for row in rows)
+    assert [(row["successes"], row["trials"], row["tasks"]) for row in rows] == [(3, 3, 1), (0, 1, 1)]
+    assert [row["summary"].partition(" (")[0] for row in rows] == [
+        "Empty fields first: worked 3 of 3 times",
+        "Random clicks: failed 1 of 1",
+    ]
     assessed = answer(
         await call(alma, "alma_assess", context="Test the login form", strategy="Empty fields first", agent="helena")
     )
-    assert assessed["expected"] > 0.5
+    assert (assessed["successes"], assessed["trials"]) == (3, 3)
     assert assessed["verdict"] == "seems to work"
     assert "use it" in assessed["recommendation"]
+
+
+async def test_a_way_in_the_notes_has_an_id_that_use_is_counted_for(alma: ALMA) -> None:
+    outcome = an_outcome(alma)
+    found = answer(await call(alma, "alma_retrieve", **LOGIN))
+    (way,) = [one for one in found["memories"] if one["kind"] == "strategy"]
+    assert (way["tag"], way["id"]) == ("S1", outcome)
+    used = answer(
+        await call(alma, "alma_record_usage", agent="helena", retrieved_memory_ids=[way["id"]], used_memory_ids=[way["id"]])
+    )
+    assert used["used"] == [outcome]
 
 
 async def test_what_helped_is_counted(alma: ALMA) -> None:

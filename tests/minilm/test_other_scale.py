@@ -8,11 +8,11 @@ from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
+from alma.learning.scale import ALIKE, SENTENCES, UNRELATED, scale_of
 from numpy.typing import NDArray
 
 from alma import ALMA, EmbeddingError
 from alma.embedding import MiniLMEmbedder
-from alma.learning.scale import ALIKE, SENTENCES, UNRELATED, scale_of
 from alma.types.embedding import Fingerprint
 
 LIKE = ("Refund the parcel that arrived broken", "Give a customer the money back", "Reimburse a damaged delivery")

@@ -1,4 +1,4 @@
-"""Helpers that read what a project has learned: its rules, and the counts of ways."""
+"""Helpers that read what a project has learned: its rules, and the counts of the ways that were tried."""
 
 from typing import Any
 
@@ -19,16 +19,10 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
     return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
 
 
-def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
-    """Successes and judged trials of all outcomes, archived ones included, by strategy."""
-    project = alma._room.project
-    found: dict[str, tuple[float, float]] = {}
-    for one in project.outcomes(project.partitions()):
-        strategy = one.body.get("strategy_used")
-        if strategy and one.successes is not None and agent in (None, one.partition.agent):
-            successes, trials = found.get(strategy, (0, 0))
-            found[strategy] = successes + one.successes, trials + 1
-    return found
+def counts(alma: ALMA, agent: str = "dev", task: str | None = None) -> dict[str, tuple[int, int]]:
+    """Whole successes and trials by way, of attempts and of steps, on tasks like one or on all."""
+    rows = alma.strategies(task, agent, include_steps=True, limit=1_000)
+    return {row.strategy: (row.successes, row.trials) for row in rows}
 
 
 def told(alma: ALMA) -> list[dict[str, Any]]:

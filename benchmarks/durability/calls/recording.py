@@ -36,7 +36,7 @@ def arguments(made: Made) -> dict[str, object]:
         "outcome": made.verdict,
         "strategy_used": made.tried[1],
         "task_type": made.tried[0],
-        "task_id": f"{made.tried[0]} {made.token[-1]}",  # few tasks, so that evidence counts more than one outcome
+        "task_id": f"{made.tried[0]} {made.token[-1]}",  # few tasks, so that a row counts more than one outcome
     }
 
 
@@ -46,7 +46,7 @@ def learn(hand: Hand) -> None:
 
 
 def learn_for_all(hand: Hand) -> None:
-    """An outcome of the agent that all hands learn for, so that all count in the same evidence."""
+    """An outcome of the agent that all hands learn for, so that all count in the same rows."""
     _learn(hand, SHARED, tried(hand, owner=CROWD))
 
 

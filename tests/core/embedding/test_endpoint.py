@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from alma.learning.scale import SENTENCES
 
 from alma import ALMA
 from alma.embedding import AzureOpenAIEmbedder, HashEmbedder, OpenAIEmbedder, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbeddingError
-from alma.learning.scale import SENTENCES
 from alma.testing import EmbedderContract
 from embedding_server import (
     DIMENSION,

@@ -47,7 +47,7 @@ def test_a_rule_is_shown_where_its_evidence_is_near_and_says_why_not_elsewhere(o
     nothing = alma.retrieve("Water the plants", "dev")
     assert nothing.heuristics == []
     assert nothing.to_prompt(says_if_empty=True) == "ALMA memory: nothing is known for such tasks."
-    assert "its evidence is on other tasks" in str(alma.explain_retrieval("Water the plants", rule.id, "dev"))
+    assert "the outcomes behind it are on other tasks" in str(alma.explain_retrieval("Water the plants", rule.id, "dev"))
 
 
 def test_a_purge_leaves_nothing_of_what_rules_were_told(open_store: OpenStore, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_an_anti_pattern_among_many_of_one_task_is_found(alma: ALMA) -> None:
         learn(alma, "dev", "failure", f"{chr(97 + number) * 5} way", times=2)
     learn(alma, "dev", "failure", "drain nodes quickly", times=2)
 
-    told = [warning.anti_pattern.pattern for warning in alma.check("dev", f"{TASK} by draining nodes quickly").warnings]
+    told = [warning.anti_pattern.pattern for warning in alma.check("dev", "Drain nodes, quickly!").warnings]
 
     assert "drain nodes quickly" in told
 
@@ -55,41 +55,31 @@ def test_a_partial_success_is_told_with_its_true_counts(alma: ALMA) -> None:
 
     (warning,) = alma.check("dev", "rolling update").warnings
 
-    assert "it failed 2.5 of 3 times" in warning.summary
-    assert "failed 2.5 of 3 times" in alma.retrieve(TASK, "dev").to_prompt()
+    assert "failed 2 of 3 times (1 in part)" in warning.summary
+    assert "failed 2 of 3 times (1 in part" in alma.retrieve(TASK, "dev").to_prompt()
 
 
-def test_a_pattern_stated_twice_warns_once_and_what_was_learned_is_told_first(alma: ALMA) -> None:
+def test_a_pattern_stated_twice_warns_once_after_what_was_learned(alma: ALMA) -> None:
     alma.add_anti_pattern("dev", "Rolling update!", "I do not like it")
     alma.add_anti_pattern("dev", "rolling update", "it breaks")
     learn(alma, "dev", "failure", "rolling update", times=2)
 
-    (warning,) = alma.check("dev", "rolling update").warnings
+    learned, stated = alma.check("dev", "rolling update").warnings
 
-    assert "it failed 2 of 2 times" in warning.summary
+    assert "failed 2 of 2 times" in learned.summary
+    assert "stated, not learned" in stated.summary
 
 
-def test_no_warning_of_others_where_the_agent_knows_better(team: ALMA) -> None:
+def test_what_others_failed_with_is_warned_of_until_it_mostly_works(team: ALMA) -> None:
     learn(team, "senior", "failure", "rolling update", times=5)
     (shared,) = team.check("junior", "rolling update").warnings
-    learn(team, "junior", "success", "rolling update", times=9)
+    learn(team, "junior", "success", "Rolling update!", times=9)
 
     assert shared.shared_from == "senior"
     assert team.check("junior", "rolling update").is_clear
+    assert [(row.successes, row.trials) for row in team.strategies(TASK, "junior")] == [(9, 14)]
+    assert not team.retrieve(TASK, "junior").anti_patterns
     assert not team.check("senior", "rolling update").is_clear
-
-
-def test_a_shared_rule_gives_way_to_a_rule_on_the_same_strategy_in_other_words(team: ALMA) -> None:
-    learn(team, "senior", "failure", "Use a rolling update", times=5)
-    (shared,) = team.retrieve(TASK, "junior").anti_patterns
-    learn(team, "junior", "success", "rolling updates", times=9, task=f"{TASK}!")
-
-    found = team.retrieve(TASK, "junior")
-
-    assert not found.anti_patterns
-    assert [rule.strategy for rule in found.heuristics] == ["rolling updates"]
-    assert team.check("junior", "rolling update").is_clear
-    assert team.explain_retrieval(TASK, shared.id, agent="junior").reason == "overruled"
 
 
 def test_a_shared_rule_stands_beside_evidence_on_the_same_strategy_for_other_tasks(team: ALMA) -> None:
@@ -188,7 +178,7 @@ def test_a_warning_is_the_rule_as_it_stands_now(alma: ALMA) -> None:
     (warning,) = alma.check("dev", "canary release").warnings
 
     assert warning.anti_pattern == alma.get(warning.anti_pattern.id)
-    assert "quota exceeded; it failed 8 of 10 times" in warning.summary
+    assert 'failed 8 of 10 times (10 tasks); error: "quota exceeded"' in warning.summary
 
 
 def test_what_fails_on_other_tasks_is_reported_beside_the_warnings(alma: ALMA) -> None:
@@ -200,7 +190,7 @@ def test_what_fails_on_other_tasks_is_reported_beside_the_warnings(alma: ALMA) -
     assert [each.anti_pattern.pattern for each in found.elsewhere] == ["rolling update"]
     assert str(found).splitlines() == [
         "no known warning for such a task",
-        "on other tasks: rolling update: broke <number>; it failed 2 of 2 times.",
+        'on other tasks: rolling update: failed 2 of 2 times on another kind of task; error: "broke 1"',
     ]
     assert alma.check("dev", "rolling update", TASK).elsewhere == alma.check("dev", "rolling update").elsewhere == ()
 

@@ -1,7 +1,6 @@
 """From outcomes to rules: what forms, in whatever order, what falls back, and what never counts."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from itertools import count
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from facade import ManualClock, NewPlace, OpenStore
-from learned import anti_patterns, counts, evidence, heuristics
+from learned import anti_patterns, counts, heuristics
 
 BLUE_GREEN, ROLLING = "blue-green deployment", "rolling update"
 BLUE_GREEN_WORDS = ("Blue-green deployment", "blue green deployment", "Use a blue-green deployment", "Blue-green deployment!")
@@ -75,7 +74,10 @@ def test_in_any_order_and_wording_one_strategy_works_and_the_other_is_warned_of(
     assert (fails.occurrence_count, fails.success_count) == (3, 1)
     assert "ImagePullBackOff" in fails.why_bad
     assert fails.better_alternative in BLUE_GREEN_WORDS
-    assert "worked 8 of 10 times" in shown.to_prompt()
+    prompt = shown.to_prompt()
+    assert f"[H1] {works.strategy}: worked 8 of 10 times" in prompt
+    assert f"[A1] {fails.pattern}: failed 3 of 4 times" in prompt
+    assert fails.better_alternative in prompt.partition("[A1]")[2]
 
 
 def test_eight_identical_successes_are_one_heuristic_of_eight(alma: ALMA, clock: ManualClock) -> None:
@@ -116,58 +118,9 @@ def test_a_rule_that_is_listed_says_what_to_do_instead_as_soon_as_that_is_known(
     assert (after.id, after.better_alternative) == (before.id, BLUE_GREEN)
 
 
-def test_what_does_better_on_task_after_task_is_likely_and_then_proven(alma: ALMA, clock: ManualClock) -> None:
-    seen = []
-    for number in range(24):
-        is_exception = number == 1
-        for strategy, succeeds in ((BLUE_GREEN, not is_exception), (ROLLING, is_exception)):
-            alma.learn("dev", f"Deploy service number {number}", succeeds, strategy, task_type="deploy")
-            clock.advance(hours=1)
-        found = alma.retrieve("Deploy another service", "dev", task_type="deploy")
-        seen.append([rule.metadata["status"] for rule in (*found.heuristics, *found.anti_patterns)])
-    ranks = ["candidate", "likely", "proven"]
-    works = [ranks.index(status[0]) for status in seen[3:]]
-    assert works == sorted(works)
-    assert "likely" in {status for some in seen for status in some}
-    assert seen[-1] == ["proven", "proven"]
-    assert {row.strategy: row.verdict for row in alma.strategies(agent="dev", task_type="deploy")} == {
-        BLUE_GREEN: "works",
-        ROLLING: "fails",
-    }
-
-
 def test_two_strategies_used_in_turn_both_form(alma: ALMA, clock: ManualClock) -> None:
     learn_all(alma, clock, [(BLUE_GREEN, "success", None), (ROLLING, "success", None)] * 10)
     assert {rule.strategy: rule.success_count for rule in heuristics(alma)} == {BLUE_GREEN: 10, ROLLING: 10}
-
-
-def test_fifty_successes_then_five_failures_demote_at_the_fifth_and_successes_bring_it_back(
-    alma: ALMA, clock: ManualClock
-) -> None:
-    """Of one class by its type, each time another task."""
-    number = count()
-
-    def learn(outcome: str) -> bool:
-        task = f"Deploy service number {next(number)}"
-        alma.learn("dev", task, outcome, BLUE_GREEN, task_type="deploying")
-        clock.advance(minutes=5)
-        return bool(heuristics(alma))
-
-    assert [learn("success") for _ in range(50)][2:] == [True] * 48
-    (rule,) = heuristics(alma)
-    assert [learn("failure") for _ in range(5)] == [True, True, True, True, False]
-    assert rule.id not in alma.retrieve("Deploy service number 7", "dev", top_k=20).ids
-    demoted = alma.history(rule.id)[-1]
-    assert (demoted.what, demoted.operation) == ("archived", "learn")
-    assert demoted.changed["metadata"].new["status"] == "demoted"
-
-    while not learn("success"):
-        assert next(number) < 100
-    (back,) = heuristics(alma)
-    assert (back.id, back.occurrence_count - back.success_count) == (rule.id, 5)
-    assert alma.history(rule.id)[-1].what == "brought back"
-    assert back.id in alma.retrieve("Deploy service number 7", "dev", top_k=20).ids
-    assert alma.verify().problems == ()
 
 
 def test_an_agent_may_need_more_successes_than_another(open_store: OpenStore, clock: ManualClock) -> None:
@@ -180,42 +133,6 @@ def test_an_agent_may_need_more_successes_than_another(open_store: OpenStore, cl
                 found.append(number)
         clock.advance(hours=1)
     assert {agent: found[0] for agent, found in formed.items()} == {"careful": 5, "quick": 2, "unknown": 3}
-
-
-def test_a_partial_success_counts_half(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, times(BLUE_GREEN, "partial", 5))
-    assert counts(alma) == {BLUE_GREEN: (2.5, 5.0)}
-    assert heuristics(alma) == anti_patterns(alma) == []
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 1))
-    assert counts(alma) == {BLUE_GREEN: (3.5, 6.0)}
-
-
-def test_what_nobody_judged_counts_nothing_but_is_numbered(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, times(BLUE_GREEN, "unverified", 9))
-    (seen,) = evidence(alma)
-    assert (seen.unverified, seen.lifetime.trials, seen.operative.trials) == (9, 0.0, 0.0)
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 2))
-    assert heuristics(alma) == []
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 1))
-    assert [(rule.success_count, rule.occurrence_count) for rule in heuristics(alma)] == [(3, 3)]
-
-
-def test_equal_events_beyond_five_in_a_minute_only_count_for_a_lifetime(alma: ALMA, clock: ManualClock) -> None:
-    learn_all_at_once = [alma.learn("dev", "Deploy", "failure", ROLLING, error_message="no") for _ in range(9)]
-    (seen,) = evidence(alma)
-    assert len(learn_all_at_once) == 9
-    assert seen.lifetime.trials == 9
-    at_five = seen.operative
-    assert at_five.trials == pytest.approx(sum(0.9**n for n in range(5)))
-
-    clock.advance(seconds=59)
-    alma.learn("dev", "Deploy", "failure", ROLLING, error_message="no")
-    assert evidence(alma)[0].operative == at_five
-    alma.learn("dev", "Deploy", "failure", ROLLING, error_message="another")  # no equal event
-    clock.advance(seconds=1)
-    alma.learn("dev", "Deploy", "failure", ROLLING, error_message="no")
-    assert evidence(alma)[0].lifetime.trials == 12
-    assert evidence(alma)[0].operative.trials == pytest.approx(sum(0.9**n for n in range(7)), abs=1e-4)
 
 
 def test_an_anti_pattern_blocks_no_later_learn_of_anything(alma: ALMA, clock: ManualClock) -> None:
@@ -237,41 +154,8 @@ def test_an_anti_pattern_blocks_no_later_learn_of_anything(alma: ALMA, clock: Ma
 def test_a_failure_without_any_message_makes_an_anti_pattern_that_says_so(alma: ALMA, clock: ManualClock) -> None:
     learn_all(alma, clock, times(ROLLING, "failure", 2))
     (rule,) = anti_patterns(alma)
-    assert "no error was recorded" in rule.why_bad
+    assert "it failed 2 of 2 times" in rule.why_bad
     assert rule.better_alternative is None
-
-
-def test_one_agents_outcomes_change_no_evidence_and_no_rule_of_another(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 4))
-    mine = (evidence(alma, "dev"), heuristics(alma, "dev"), anti_patterns(alma, "dev"))
-    for _ in range(9):
-        alma.learn("eve", "Deploy the auth service", "failure", BLUE_GREEN, error_message="it burns")
-        clock.advance(hours=1)
-    assert (evidence(alma, "dev"), heuristics(alma, "dev"), anti_patterns(alma, "dev")) == mine
-    assert [rule.agent for rule in anti_patterns(alma)] == ["eve"]
-    assert [rule.id for rule in mine[1]] == [m.id for m in alma.retrieve("Deploy the auth service", "dev").heuristics]
-
-
-def test_what_is_older_than_what_is_known_weighs_less_and_changes_no_order(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 3))
-    before = evidence(alma)[0]
-    alma.learn("dev", "Deploy the auth service", "failure", BLUE_GREEN, timestamp=clock.now - timedelta(days=900))
-    after = evidence(alma)[0]
-    assert after.lifetime.trials == 4
-    assert after.operative.trials - before.operative.trials == pytest.approx(0.5**10, rel=0.01)
-    assert after.observed_at == before.observed_at
-    assert len(heuristics(alma)) == 1
-
-
-def test_every_rule_is_linked_to_the_outcomes_that_it_rests_on(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, [*times(BLUE_GREEN, "success", 4), *times(ROLLING, "failure", 3)])
-    alma.learn("dev", "Deploy the auth service", "success", "by hand")
-    for rule, strategy in ((heuristics(alma)[0], BLUE_GREEN), (anti_patterns(alma)[0], ROLLING)):
-        (linked,) = {entry.evidence for entry in alma.history(rule.id) if entry.evidence}
-        rows = alma._room.project.learned.outcomes(linked, newest=100)
-        outcomes = alma._room.project.memories(rows)
-        assert len(rows) == {BLUE_GREEN: 4, ROLLING: 3}[strategy]
-        assert {outcome.strategy_used for outcome in outcomes.values()} == {strategy}  # type: ignore[union-attr]
 
 
 def test_the_alternative_is_named_when_it_comes_up_and_changes_with_the_evidence(alma: ALMA, clock: ManualClock) -> None:
@@ -295,25 +179,116 @@ def test_what_worked_for_one_task_alone_is_no_alternative_yet(alma: ALMA, clock:
     assert warning.better_alternative is None
 
 
-def test_a_warning_that_was_demoted_tells_what_is_known_when_it_comes_back(alma: ALMA, clock: ManualClock) -> None:
-    learn_all(alma, clock, [(ROLLING, "failure", "disk full"), (ROLLING, "failure", "disk full")])
-    (rule,) = anti_patterns(alma)
-    learn_all(alma, clock, times(ROLLING, "success", 3))
-    assert anti_patterns(alma) == []
-    learn_all(alma, clock, times(BLUE_GREEN, "success", 5))
-    learn_all(alma, clock, [(ROLLING, "failure", "the manifest was not found")] * 6)
-
-    (back,) = anti_patterns(alma)
-    assert back.id == rule.id
-    assert "manifest" in back.why_bad
-    assert back.occurrence_count == 8
-    assert back.metadata["status"] == "candidate"
-    assert back.id in alma.retrieve("Deploy the auth service", "dev", top_k=9).ids
-    assert alma.verify().problems == ()
+TEN_WORDINGS = (
+    "blue-green deployment",
+    "deploy blue-green",
+    "a blue/green rollout",
+    "used a blue-green deployment and switched the traffic",
+    "blue-green release",
+    "blue green deployment with a traffic switch",
+    "switch traffic between blue and green",
+    "roll out blue-green",
+    "deployed the new version blue-green",
+    "Blue-green: switch traffic once green is healthy",
+)
 
 
-def test_a_rule_that_forms_while_its_outcomes_are_stored_is_found_by_the_meaning_of_its_strategy(alma: ALMA) -> None:
-    told = {"agent": "dev", "outcome": True, "strategy_used": "brush", "task_type": "painting"}
-    alma.learn_many({**told, "task": f"Paint the fence {number}"} for number in range(4))
-    found = alma.retrieve("brush", "dev", arms=("dense",), task_type="painting")
-    assert "heuristic" in [memory.kind for memory in found]
+@pytest.mark.slow
+def test_twenty_successes_in_ten_wordings_on_four_services_are_a_heuristic_for_a_fifth(open_store: OpenStore) -> None:
+    alma = open_store(embedding_provider="minilm")
+    for number in range(20):
+        service = ("auth", "billing", "cart", "search")[number % 4]
+        alma.learn("dev", f"Deploy the {service} service to production", "success", TEN_WORDINGS[number % 10])
+
+    first = alma.retrieve("Deploy the mail service to production", "dev").strategies[0]
+
+    assert first.rule == "works"
+    assert first.strategy in TEN_WORDINGS
+    assert first.successes == first.trials >= 8
+
+
+def followed(prompt: str) -> str:
+    """The line that an agent follows blindly: that of [H1], else the first of a tag."""
+    tagged = [line for line in prompt.splitlines() if line.startswith("[")]
+    return next((line for line in tagged if line.startswith("[H1]")), tagged[0])
+
+
+WAYS_TO_FOLLOW = ("blue-green", "rolling update", "by hand", "ask the vendor")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.sampled_from(WAYS_TO_FOLLOW), st.sampled_from(["success", "failure"])), min_size=1, max_size=25))
+def test_an_agent_that_follows_the_prompt_blindly_does_what_the_first_row_of_the_table_says(
+    alma: ALMA, history: list[tuple[str, str]]
+) -> None:
+    project = alma.for_project(f"followed {next(NUMBERS)}")
+    for way, outcome in history:
+        project.learn("dev", "Deploy the auth service", outcome, way)
+
+    first = project.strategies("Deploy the auth service", "dev")[0]
+    prompt = project.retrieve("Deploy the auth service", "dev").to_prompt()
+
+    if 2 * first.successes > first.trials:
+        assert followed(prompt).partition("] ")[2].startswith(f"{first.strategy}: worked {first.successes} of {first.trials}")
+    elif all(row.successes == 0 for row in project.strategies("Deploy the auth service", "dev")):
+        assert "nothing has mostly worked yet" in prompt
+
+
+def test_a_partial_success_is_neither_a_success_nor_a_failure_and_half_of_one_in_the_estimate(
+    alma: ALMA, clock: ManualClock
+) -> None:
+    learn_all(alma, clock, times(BLUE_GREEN, "partial", 5))
+    (row,) = alma.strategies("Deploy the auth service", "dev")
+    assert (row.successes, row.partials, row.failures, row.trials) == (0, 5, 0, 5)
+    assert (row.rate, row.expected) == (0.5, 0.5)
+    assert heuristics(alma) == anti_patterns(alma) == []
+
+
+def test_what_nobody_judged_counts_nothing_but_is_kept(alma: ALMA, clock: ManualClock) -> None:
+    learn_all(alma, clock, times(BLUE_GREEN, "unverified", 9))
+    (row,) = alma.strategies("Deploy the auth service", "dev")
+    assert (row.unverified, row.trials) == (9, 0)
+    learn_all(alma, clock, times(BLUE_GREEN, "success", 2))
+    assert heuristics(alma) == []
+    learn_all(alma, clock, times(BLUE_GREEN, "success", 1))
+    assert [(rule.success_count, rule.occurrence_count) for rule in heuristics(alma)] == [(3, 3)]
+
+
+def test_one_agents_outcomes_change_no_count_and_no_rule_of_another(alma: ALMA, clock: ManualClock) -> None:
+    learn_all(alma, clock, times(BLUE_GREEN, "success", 4))
+    mine = (counts(alma, "dev"), heuristics(alma, "dev"), anti_patterns(alma, "dev"))
+    for _ in range(9):
+        alma.learn("eve", "Deploy the auth service", "failure", BLUE_GREEN, error_message="it burns")
+        clock.advance(hours=1)
+    assert (counts(alma, "dev"), heuristics(alma, "dev"), anti_patterns(alma, "dev")) == mine
+    assert [rule.agent for rule in anti_patterns(alma)] == ["eve"]
+    assert [rule.id for rule in mine[1]] == [m.id for m in alma.retrieve("Deploy the auth service", "dev").heuristics]
+
+
+def test_what_does_better_on_task_after_task_is_likely_and_then_proven(alma: ALMA, clock: ManualClock) -> None:
+    seen = set()
+    for number in range(24):
+        for strategy, succeeds in ((BLUE_GREEN, number != 1), (ROLLING, number == 1)):
+            alma.learn("dev", f"Deploy service number {number}", succeeds, strategy, task_type="deploy")
+            clock.advance(hours=1)
+        found = alma.retrieve("Deploy another service", "dev", task_type="deploy")
+        seen |= {rule.metadata["status"] for rule in (*found.heuristics, *found.anti_patterns)}
+    assert seen == {"candidate", "likely", "proven"}
+    assert {rule.metadata["status"] for rule in (*found.heuristics, *found.anti_patterns)} == {"proven"}
+    assert {row.strategy: row.verdict for row in alma.strategies(agent="dev", task_type="deploy")} == {
+        BLUE_GREEN: "works",
+        ROLLING: "fails",
+    }
+
+
+def test_archiving_the_outcomes_behind_it_takes_nothing_from_a_rule_and_purging_them_does(alma: ALMA, clock: ManualClock) -> None:
+    learn_all(alma, clock, times(BLUE_GREEN, "success", 4))
+    (rule,) = heuristics(alma)
+    outcomes = [one.id for one in alma.outcomes_behind(rule.id)]
+
+    alma.forget(memory_ids=outcomes)
+    assert heuristics(alma) == [rule]
+
+    alma.purge(outcomes[:2])
+    assert heuristics(alma) == []
+    assert counts(alma) == {BLUE_GREEN: (2, 2)}

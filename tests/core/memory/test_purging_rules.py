@@ -153,7 +153,7 @@ def zoo(new_place: NewPlace) -> Iterator[ALMA]:
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(acts, min_size=3, max_size=14))
-def test_whatever_is_learned_undone_and_purged_no_record_names_what_is_purged(
+def test_whatever_is_learned_undone_and_purged_no_record_names_what_is_purged_and_the_rest_counts(
     zoo: ALMA, done: list[tuple[str, int, Any]]
 ) -> None:
     alma = zoo.for_project(f"project {next(NUMBERS)}")
@@ -173,9 +173,165 @@ def test_whatever_is_learned_undone_and_purged_no_record_names_what_is_purged(
         elif what == "rate" and (rules := rules_of(alma)):
             alma.record_feedback(rules[number % len(rules)], signal="thumbs_up", agent="ann")
         assert not purged & {anchor for body in records_of(alma).values() for anchor in body["anchors"]}
+        assert {row.strategy: (row.successes, row.trials) for row in alma.strategies(agent="ann") if row.trials} == counted(alma)
     if learned:
         alma.purge(learned)
     assert (rules_of(alma), records_of(alma)) == ([], {})
     alma.undo(0)
     assert (rules_of(alma), records_of(alma)) == ([], {})
     assert alma.verify().problems == ()
+
+
+def test_while_outcomes_are_left_the_rule_counts_them(alma: ALMA) -> None:
+    ids = learn(alma, 5)
+    (rule,) = rules_of(alma)
+
+    alma.purge(ids[3:4])
+    assert rules_of(alma) == [rule]
+    assert alma.get(rule).success_count == 4
+    alma.purge(ids[4:])
+    assert alma.get(rule).success_count == 3
+    alma.purge(ids[2:3])
+    assert rules_of(alma) == []
+    assert alma.verify().problems == ()
+
+
+def test_another_strategy_for_the_task_stays_and_goes_with_its_last_outcome(alma: ALMA) -> None:
+    secret, other = learn(alma, 3), learn(alma, 3, strategy="Call the keeper")
+
+    alma.purge(secret)
+    assert [alma.get(rule).text for rule in rules_of(alma)] == ["Feed the animals: Call the keeper"]
+    alma.purge(other)
+    assert rules_of(alma) == []
+    assert alma.verify().problems == ()
+
+
+def test_after_a_purge_everyone_counts_from_what_is_left(open_store: OpenStore) -> None:
+    alma, other = open_store(), open_store()
+    ids = learn(other, 2) + learn(alma, 2)
+    assert len(rules_of(other)) == len(rules_of(alma)) == 1
+    other.purge(ids)
+
+    learn(alma, 2)
+    assert rules_of(alma) == []
+    learn(alma, 1)
+    (rule,) = rules_of(alma)
+    assert alma.get(rule).success_count == 3  # type: ignore[union-attr] # a heuristic
+    assert alma.verify().problems == ()
+
+
+def test_purging_a_rule_leaves_its_outcomes_and_it_stays_away(alma: ALMA) -> None:
+    learn(alma, 3)
+    alma.purge(rules_of(alma))
+    assert rules_of(alma) == []
+
+    learn(alma, 3)
+    assert rules_of(alma) == []
+    assert [(row.successes, row.trials) for row in alma.strategies(agent="helena")] == [(6, 6)]
+    assert alma.verify().problems == ()
+
+
+def test_what_one_agent_learned_is_not_touched_by_anothers_purge(alma: ALMA) -> None:
+    mine = learn(alma, 3)
+    alma.learn_many({"agent": "victor", "task": "Feed the animals", "outcome": True, "strategy_used": SECRET} for _ in range(3))
+    alma.purge(mine)
+    assert [alma.get(rule).agent for rule in rules_of(alma)] == ["victor"]
+
+
+def deploy(alma: ALMA, numbers: range, outcome: str = "success", strategy: str = "blue-green") -> list[str]:
+    return [
+        alma.learn("dev", f"Deploy service {number}", outcome, strategy, task_type="Deploying", error_message=ERROR).id
+        for number in numbers
+    ]
+
+
+def test_a_rule_of_which_a_task_is_purged_speaks_of_the_others(alma: ALMA) -> None:
+    ids = deploy(alma, range(6))
+    (rule,) = rules_of(alma)
+    named = next(memory_id for memory_id in ids if alma.get(memory_id).task_description in alma.get(rule).text)
+    task = alma.get(named).task_description
+
+    alma.purge([named])
+    (left,) = (alma.get(each) for each in rules_of(alma))
+    assert (left.success_count, left.occurrence_count) == (5, 5)
+    assert task not in left.text
+    assert alma.verify().problems == ()
+
+
+def test_a_warning_does_not_name_a_purged_strategy_as_better(alma: ALMA) -> None:
+    better = deploy(alma, range(4))
+    deploy(alma, range(4, 8), "failure", "all at once")
+    (warned,) = alma.list_memories("anti_pattern")
+    assert warned.better_alternative == "blue-green"
+
+    alma.purge(better)
+    (left,) = alma.list_memories("anti_pattern")
+    assert (left.id == warned.id, left.pattern, left.better_alternative) == (True, "all at once", None)
+    assert alma.verify().problems == ()
+
+
+@pytest.mark.parametrize("which", [slice(0, 1), slice(2, 3), slice(0, 3)])
+def test_rules_that_a_caller_purged_or_archived_do_not_come_back(alma: ALMA, which: slice) -> None:
+    ids = deploy(alma, range(7))
+    alma.forget(memory_ids=rules_of(alma))
+    alma.purge(ids[which])
+    assert rules_of(alma) == []
+    other = alma.for_project("other")
+    ids = deploy(other, range(7))
+    other.purge([*ids[which], *rules_of(other)])
+    assert rules_of(other) == []
+
+
+def counted(alma: ALMA) -> dict[str, tuple[int, int]]:
+    """Whole successes and trials of each way, counted from the stored outcomes, archived ones too."""
+    found: dict[str, tuple[int, int]] = {}
+    for stored in alma._room.project.rows():
+        if stored.table == "memory" and stored.row and stored.row["body"]["outcome"] != "unverified":
+            body = stored.row["body"]
+            successes, trials = found.get(body["strategy_used"], (0, 0))
+            found[body["strategy_used"]] = successes + (body["outcome"] == "success"), trials + 1
+    return found
+
+
+@pytest.mark.parametrize("by_purging", [True, False])
+def test_after_its_vector_went_a_strategy_gets_it_again_with_its_next_outcome(alma: ALMA, by_purging: bool) -> None:
+    ids = learn(alma, 1)
+    vector = vector_of(alma, SECRET)
+    if by_purging:
+        alma.purge(ids)
+    else:
+        alma.undo(0)
+    alma.compact()
+    with pytest.raises(KeyError):
+        vector_of(alma, SECRET)
+
+    learn(alma, 1)
+    assert vector_of(alma, SECRET) == vector
+
+
+def test_a_strategy_whose_outcome_was_undone_and_brought_back_has_its_vector_from_the_next_one_on(alma: ALMA) -> None:
+    learn(alma, 1)
+    vector = vector_of(alma, SECRET)
+    alma.undo(0)
+    alma.compact()
+    alma.undo(1)
+
+    learn(alma, 1)
+    assert vector_of(alma, SECRET) == vector
+
+
+def test_a_rule_does_not_quote_what_was_purged(open_store: OpenStore) -> None:
+    alma = open_store()
+    failed = {"agent": "v", "outcome": "failure", "strategy_used": "rolling update", "task_type": "deployment"}
+    tasks = [f"Deploy mail {SECRET}", f"Deploy mail {SECRET}", "Deploy auth", "Deploy auth", "Deploy web"]
+    ids = [
+        alma.learn(task=task, error_message=f"Denied by {SECRET}" if place == 2 else None, **failed).id
+        for place, task in enumerate(tasks)
+    ]
+    assert len(rules_of(alma)) == 1
+
+    alma.purge(ids[:3])
+
+    (left,) = (alma.get(rule) for rule in rules_of(alma))
+    assert SECRET not in str(left)
+    assert SECRET not in alma.retrieve("Deploy auth", "v", task_type="deployment").to_prompt()

@@ -1,6 +1,6 @@
 """Calls run a few statements, however many memories they are about, and a write runs all of its own on one connection."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.not_on("file", "postgres", reason="counts SQLite's stat
 
 TASK = "Deploy the service"
 STRATEGIES = ("blue-green", "canary first", "all at once")
-LEARN, NEWCOMER, USAGE, END, END_WITH_RULES, RECENT = 10, 11, 8, 14, 24, 3
+LEARN, NEWCOMER, USAGE, END, END_WITH_RULES, RECENT = 10, 11, 8, 14, 26, 3
 """What calls may run, beside what begins and ends their transactions. An ending that counts the use of learned rules looks these up first."""
 
 

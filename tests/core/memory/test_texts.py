@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from alma_learning import SENTENCES
 from alma import ALMA, Outcome
 from alma.embedding import HashEmbedder
 from alma.memory import texts
 from alma.types import Fingerprint
+from alma_learning import SENTENCES
 from facade import OpenStore
 
 

@@ -104,3 +104,37 @@ def test_what_happened_before_1970_comes_along_too(open_store: OpenStore, clock:
     giver.export(tmp_path / "x.jsonl")
     taker.import_from(tmp_path / "x.jsonl")
     assert taker.content_hash() == giver.content_hash()
+
+
+def test_where_both_have_outcomes_they_count_together_and_rules_follow(alma: ALMA, file: Path, clock: ManualClock) -> None:
+    learn(alma, clock, 6, "failure")
+    (own,) = anti_patterns(alma)
+    assert own.pattern == "by hand"
+    assert {line["kind"] for line in lines_of(file) if line.get("type") == "memory"} == {"outcome"}
+    report = alma.import_from(file, on_conflict="skip")
+    assert (report.skipped.memories, report.stored.memories) == (0, 12)
+    assert counts(alma) == {"by hand": (6, 12), "by guessing": (0, 6)}
+    assert {rule.pattern: rule.occurrence_count for rule in anti_patterns(alma)} == {"by guessing": 6}
+    assert alma.verify().ok
+    learn(alma, clock, 3, "success")
+    assert counts(alma)["by hand"] == (9, 15)
+    assert heuristics(alma) == []  # it was archived there
+
+
+def test_a_rule_on_tasks_of_users_alone_beside_an_outcome_of_the_agent_follows_from_the_file_too(
+    alma: ALMA, open_store: OpenStore
+) -> None:
+    for way, task_type, user in (
+        ("blue-green", "Deploying", "u1"),
+        ("rolling update", "Deploying", None),
+        ("blue-green", "Deploying", "u2"),
+        ("blue-green", "Deploying", "u2"),
+    ):
+        alma.learn("ann", "Deploy the shop", "success", way, task_type=task_type, user_id=user)
+    assert len(alma.list_memories("heuristic", agent="ann")) == 1
+    copy = open_store("copy")
+    copy.import_from(io.BytesIO(exported(alma)))
+    assert copy.content_hash() == alma.content_hash()
+    assert copy.verify().ok
+    tried = [(row.strategy, row.trials) for row in copy.strategies("Deploy the shop", "ann", task_type="Deploying").rows]
+    assert tried == [("blue-green", 3), ("rolling update", 1)]

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from alma import ALMA, ConfigurationError, ScopeViolationError, ValidationError
 from facade import OpenStore
-from learned import evidence
 
 USERS = ["ann", "bob", "cid"]
 REFUND, WAIT = "issue_refund(order_id)", "tell the customer to wait for an email from the warehouse"
@@ -79,8 +78,8 @@ def test_a_warning_says_of_no_error_that_it_was_not_recorded_because_it_is_held_
 
     seen = everything(alma, None)
 
-    assert f"Avoid: {WAIT}. Why: it failed for several users (failed 3 of 3 times" in seen
-    assert alma.strategies(agent="bot", task_type="refund")[0].why_bad == "it failed for several users"
+    assert f"[A1] {WAIT}: failed 3 of 3 times" in seen
+    assert "angry" not in seen
     assert "no error was recorded" not in seen
 
 
@@ -92,21 +91,21 @@ def test_rules_come_from_several_users_without_the_words_of_any(alma: ALMA) -> N
         seen = everything(alma, reader)
         assert "secret-" not in seen
         assert not any(f"of {user}" in seen for user in USERS)
-        assert f"[H1] refund: {REFUND} (worked 4 of 4 times on 4 tasks" in seen
-        assert f"Avoid: {WAIT}. Why: it failed for several users (failed 4 of 4 times" in seen
+        assert f"[H1] {REFUND}: worked 4 of 4 times (4 tasks" in seen
+        assert f"[A1] {WAIT}: failed 4 of 4 times (4 tasks" in seen
     (rule,) = alma.list_memories("heuristic")
     assert rule.user_id is None
     assert alma.verify().ok
 
 
-def test_an_error_that_several_users_met_is_told_without_what_differed(alma: ALMA) -> None:
+def test_an_error_is_quoted_if_two_users_met_the_same(alma: ALMA) -> None:
     for number, user in enumerate([*USERS, "dan"]):
         alma.learn("bot", f"Refund {user}", True, REFUND, user_id=user, task_type="refund")
-        error = f"timeout after 3{number} s at 10.0.0.{number}"
+        error = "timeout" if number in (1, 2) else f"timeout after 3{number} s at 10.0.0.{number}"
         alma.learn("bot", f"Return {user}", False, WAIT, user_id=user, task_type="refund", error_message=error)
 
     (warning,) = alma.check("bot", WAIT, task_type="refund").warnings
-    assert "timeout after" in warning.summary
+    assert '"timeout"' in warning.summary
     assert "10.0.0." not in warning.summary
 
 
@@ -138,25 +137,13 @@ def test_what_users_tried_at_tasks_of_their_own_is_tried_there_without_a_user(op
         alma.learn("bot", "Refund parcel box cid of cid", True, REFUND, task_type="refund")
         assert alma.verify().ok
         before = everything(alma, None)
+        tried = [(row.strategy, row.trials) for row in alma.strategies(agent="bot", task_type="refund")]
     with open_store() as alma:
         assert everything(alma, None) == before
         alma.undo(to=head)
         alma.learn("bot", "Refund parcel box cid of cid", True, REFUND, task_type="refund")
-        assert [row.task for row in evidence(alma) if row.owner == "bot" and row.observations] == ["Refund parcel box cid of cid"]
+        assert [(row.strategy, row.trials) for row in alma.strategies(agent="bot", task_type="refund")] == tried
         assert alma.verify().ok
-
-
-def test_a_failure_that_only_a_user_met_is_met_without_a_user_beside_another(alma: ALMA) -> None:
-    alma.learn("bot", "Deploy the shop of ann", True, "by script", user_id="ann")
-    alma.learn("bot", "Fix the mail", False, "by script", user_id="bob")
-    alma.learn("bot", "Fix the mail", False, "by hand")
-    assert {row.strategy for row in evidence(alma) if row.owner == "bot"} == {"by hand"}
-    alma.learn("bot", "Fix the mail", False, "by script")
-    assert {(row.strategy, row.task, row.observations) for row in evidence(alma) if row.owner == "bot"} == {
-        ("by hand", "Fix the mail", 1),
-        ("by script", "Fix the mail", 1),
-    }
-    assert alma.verify().ok
 
 
 @pytest.mark.parametrize("other_first", [True, False])
@@ -298,7 +285,7 @@ def test_a_user_that_was_forgotten_can_come_back(open_store: OpenStore) -> None:
         alma.forget_user("ann")
         recorded(other, "ann", secret="new")
 
-        assert [len(store.list_memories(user_id="ann")) for store in (alma, other)] == [2, 2]
+        assert [len(store.list_memories("outcome", user_id="ann")) for store in (alma, other)] == [2, 2]
         assert alma.verify().ok
         alma.forget_user("ann")
         assert other.list_memories(user_id="ann") == []
@@ -333,7 +320,7 @@ def test_what_is_of_a_user_can_be_exported_and_imported(open_store: OpenStore, t
         copy.import_from(tmp_path / "ann.jsonl")
 
         assert copy.users() == ["ann"]
-        assert len(copy.list_memories()) == len(alma.list_memories(user_id="ann"))
+        assert len(copy.list_memories("outcome")) == len(alma.list_memories("outcome", user_id="ann"))
         assert {record.user_id for record in copy.recent_episodes()} == {"ann"}
         assert copy.verify().ok
         with pytest.raises(ValidationError, match="an agent or a user_id, not both"):
@@ -344,7 +331,8 @@ def test_an_export_of_an_agent_has_what_it_recorded_for_users(alma: ALMA, tmp_pa
     filled(alma)
     report = alma.export(tmp_path / "bot.jsonl", agent="bot")
 
-    assert report.counts.memories == len(alma.list_memories(agent="bot", limit=1000))
+    learned = [rule for rule in alma.list_memories(agent="bot", limit=1000) if rule.metadata.get("learned")]
+    assert report.counts.memories == len(alma.list_memories(agent="bot", limit=1000)) - len(learned)
 
 
 def test_an_idempotency_key_is_of_one_user(alma: ALMA) -> None:
@@ -369,9 +357,8 @@ def test_rules_of_all_do_not_count_a_forgotten_user(alma: ALMA) -> None:
 
     assert alma.check("dev", "do a rolling update").warnings == ()
     assert alma.list_memories(kind="anti_pattern") == []
-    assert [
-        str(row.trials) for row in alma.strategies(task_type="deployment", agent="dev") if row.strategy == "rolling update"
-    ] == ["2.0"]
+    rows = alma.strategies(task_type="deployment", agent="dev")
+    assert [row.trials for row in rows if row.strategy == "rolling update"] == [2]
 
 
 def test_the_failure_of_a_forgotten_user_counts_no_more_in_a_rule_that_stays(alma: ALMA) -> None:

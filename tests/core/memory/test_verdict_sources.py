@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, ValidationError
-from attempts import outcomes
 from facade import OpenStore, StoredIn, refused
 
 TASK = "Deploy auth service"

@@ -3,13 +3,13 @@
 import random
 
 import pytest
+from alma.observing import noted_reason
+from alma.types.soundness import REASON_CHARS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.observing import noted_reason
 from alma.text import cleaned, one_line, varying_parts
 from alma.types.reasons import joined, kept_text
-from alma.types.soundness import REASON_CHARS
 
 values = {
     "number": st.integers(0, 99_999).map(str),

@@ -25,7 +25,7 @@ def essential_lines(alma: ALMA, agent: str, user_id: str | None, domain: str | N
         yield from list(handoff_lines(handoff))[:MOST_OF_HANDOFF]
     if user_id is not None:
         yield from _lines(alma, "Preference", _preferences(alma, user_id), agent, user_id, MOST_PREFERENCES)
-    yield from _lines(alma, "Lesson", _lessons(alma, agent), agent, user_id, MOST_LESSONS)
+    yield from _lines(alma, "Lesson", _lessons(alma, agent, user_id), agent, user_id, MOST_LESSONS)
     facts = alma.list_memories("domain_knowledge", agent, limit=MOST_LISTED)
     chosen = [one for one in facts if domain is None or getattr(one, "domain", None) == domain]
     yield from _lines(alma, "Fact", chosen, agent, user_id, MOST_FACTS)
@@ -35,9 +35,10 @@ def _preferences(alma: ALMA, user_id: str) -> list[AnyMemory]:
     return alma.list_memories("user_preference", user_id=user_id, limit=MOST_LISTED)
 
 
-def _lessons(alma: ALMA, agent: str) -> list[AnyMemory]:
+def _lessons(alma: ALMA, agent: str, user_id: str | None) -> list[AnyMemory]:
     """Returns rules and warnings, those with the most evidence first."""
-    found = [one for kind in ("heuristic", "anti_pattern") for one in alma.list_memories(kind, agent, limit=MOST_LISTED)]
+    kinds = "heuristic", "anti_pattern"
+    found = [one for kind in kinds for one in alma.list_memories(kind, agent, user_id, limit=MOST_LISTED)]
     return sorted(found, key=lambda one: (-_strength(one), one.id))
 
 

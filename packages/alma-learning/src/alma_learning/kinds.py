@@ -33,8 +33,9 @@ FEWEST = 6
 NEWEST = 256
 """Tasks of which that is measured."""
 
-GATE = {Embedding.MEANING: 0.25, Embedding.WORDS: 0.2}
-"""Cosine of a question to the mean of the kind it belongs to. In English all but 1 in 16 unrelated questions are below .25, and 1 in 15 others."""
+GATE, UNRELATED = 0.2, 0.975
+"""Least cosine of a question to the mean of the kind it belongs to, and the share of the fixed sentences that must be less near to any kind: these
+are what unrelated questions of the language look like."""
 
 EXACT, SURELY = 400, 0.1
 """Of more tasks than this each first joins a kind that it is more alike by this, so that few groups are left to be linked."""
@@ -50,24 +51,26 @@ class Kinds:
         ways: Matrix,
         labels: Sequence[Label],
         background: Vector,
+        sentences: Matrix,
         embedding: Embedding = Embedding.MEANING,
     ) -> None:
         """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels
-        and what the background has near them."""
+        what the background has near them, and its sentences."""
         self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
         self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
         features = join_features(vectors - self._centre, ways)
-        groups = group_tasks(features, labels, self._join)
-        groups = [part for group in groups for part in divide(np.array(group), vectors, ways, labels)]
-        self._groups = [tasks[group].tolist() for group in groups]
+        alike = [np.array(group) for group in group_tasks(features, labels, self._join)]
+        groups = [part for group in alike for part in divide(group, vectors, ways, labels)]
+        self._groups: list[list[int]] = [tasks[group].tolist() for group in groups]
         self._sizes = np.array([float(len(group)) for group in groups])
         self._means: Matrix | None = None
         self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in groups]
         summed = [features[group].sum(axis=0) for group in groups]
         self._totals = GrowingRows(np.stack(summed) if summed else features)
         self.kind_of = {task: kind for kind, group in enumerate(self._groups) for task in group}
+        self.gate = self._find_gate(sentences)
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -94,14 +97,25 @@ class Kinds:
 
     def rank(self, vector: Vector, task_type: str | None) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
-        if self._means is None:
-            self._means = scale(self._totals.rows[:, : self._dimension])
-        scores = (self._means @ scale(vector - self._centre)).tolist()
+        scores = self._measure_kinds(vector).tolist()
         found = []
         for kind, (score, (name, _)) in enumerate(zip(scores, self.labels, strict=True)):
             if task_type is None or name is None or name == task_type:
                 found.append((score, kind, task_type is not None and name == task_type))
         return sorted(found, key=lambda each: (not each[2], -each[0]))
+
+    def _measure_kinds(self, vectors: Matrix) -> Matrix:
+        """Returns the cosines of the means of the kinds to vectors, (kinds, n)."""
+        if self._means is None:
+            self._means = scale(self._totals.rows[:, : self._dimension])
+        cosines: Matrix = self._means @ scale(vectors - self._centre).T
+        return cosines
+
+    def _find_gate(self, sentences: Matrix) -> float:
+        if not len(self):
+            return GATE
+        nearest = self._measure_kinds(sentences).max(axis=0)
+        return max(GATE, float(np.quantile(nearest, UNRELATED)))
 
     def _begin(self, label: Label) -> int:
         self._groups.append([])

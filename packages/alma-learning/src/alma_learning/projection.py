@@ -11,7 +11,7 @@ import numpy as np
 from alma_learning.background import Background, scale
 from alma_learning.differences import normalise
 from alma_learning.growing import GrowingRows
-from alma_learning.kinds import GATE, Kinds, Label
+from alma_learning.kinds import Kinds, Label
 from alma_learning.rows import make_rows
 from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
@@ -91,7 +91,7 @@ class Projection:
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
         ranked = self._rank(vector, question.task_type)
-        if ranked and (ranked[0][2] or ranked[0][0] >= GATE[self._embedding]):
+        if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
         return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
 
@@ -232,7 +232,7 @@ class Projection:
             return
         if not count:
             nothing = np.zeros((0, 0), np.float32)
-            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32))
+            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32), nothing)
             return
         if self._background is None:
             self._background = Background(self._vectors)
@@ -264,7 +264,10 @@ class Projection:
         self._base = self._find_base(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
         vectors = self._texts.tasks[tasks]
-        self._kinds = Kinds(tasks, vectors, self._mean_ways(tasks, size), labels, self._background.near(vectors), self._embedding)
+        background = self._background
+        self._kinds = Kinds(
+            tasks, vectors, self._mean_ways(tasks, size), labels, background.near(vectors), background.vectors, self._embedding
+        )
         self._size = self._reached = size
 
     def _find_base(self, size: int) -> float:

@@ -110,7 +110,6 @@ class _Migration:
                 if on_progress:
                     on_progress(done, total)
             tallies.append(tally)
-        stored = {tally.kind: tally.stored for tally in tallies}
         rules = {} if self.is_dry else formed_rules(self.room, before)
         return MigrationReport(
             source=self.source,

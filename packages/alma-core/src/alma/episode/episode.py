@@ -114,9 +114,10 @@ class Episode:
             raise ValidationError(f"observe takes a text, not a {type(text).__name__}")
         with self._lock:
             self._check_open()
-            tags = {exposure.tag: exposure.memory_id for exposure in self._record.shown}
+            ways = {way.tag: way.id for way in self.memories.strategies if way.tag is not None}
+            tags = ways | {exposure.tag: exposure.memory_id for exposure in self._record.shown}
             named = cited_of(tags, text)
-            cited = [memory_id for tag, memory_id in tags.items() if tag in named]
+            cited = list(dict.fromkeys(memory_id for tag, memory_id in tags.items() if tag in named))
             if cited:
                 self._name(cited)
             return cited

@@ -77,10 +77,6 @@ class ReadableScope:
         one = self.known.get(row)
         return one is not None and row not in self.by_row and one.user_id is not None and one.agent in self.counts_of
 
-    def is_silent(self) -> bool:
-        """Checks that a reader of this scope gets to know nothing: it may read no memory, and no outcome of another user counts."""
-        return not self.rows and not any(map(self.counts_without_words, self.known))
-
     def of_kinds(self, kinds: Collection[str]) -> list[int]:
         """Returns the partitions of some kinds."""
         return [row for row, kind in self.kinds.items() if kind in kinds]

@@ -1,6 +1,6 @@
 """Rules as values: heuristics and anti-patterns that follow from outcomes, with what callers recorded of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,7 +61,7 @@ class Records:
         self._by_way: dict[tuple[str, str, str], list[RuleRecord]] = {}
         for record in view.records:
             if record.way is not None:
-                self._by_way.setdefault((record.owner, record.side, record.way), []).append(record)
+                self._by_way.setdefault((agent_in(record.owner), record.side, record.way), []).append(record)
 
     def rule_of(self, row: Row, *, is_of_steps: bool = False) -> Rule | None:
         """Returns the rule that a row is; `None` for a row that is none."""
@@ -69,9 +69,10 @@ class Records:
         if side is None:
             return None
         owner = owner_of(row)
-        found = [record for record in self._candidates(row, owner, side) if self._holds(record, row)]
+        found = [record for record in self._candidates(row, owner, side) if self.holds(record, row)]
         if found:
             best = max(found, key=lambda record: (record.archived_at is not None, sum(record.use.values()), record.id))
+            best = replace(best, owner=owner)
         else:
             best = RuleRecord(rule_id(owner, side, row.anchors[0]), 0, owner, side, row.anchors, row.way)
         return Rule(best, row, is_of_steps, self.doubt_of(row))
@@ -81,13 +82,15 @@ class Records:
         return self._view.doubt_of(row.outcomes)
 
     def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
+        """Records of the agent. For which user it tried a way changes as other users' outcomes join."""
+        agent = agent_in(owner)
         outcomes = self._by_anchor.keys() & set(row.outcomes) if self._by_anchor else ()
         found = {record.id: record for anchor in outcomes for record in self._by_anchor[anchor]}
         for way in row.wordings:
-            found |= {record.id: record for record in self._by_way.get((owner, side, way), ())}
-        return (record for record in found.values() if record.owner == owner and record.side == side)
+            found |= {record.id: record for record in self._by_way.get((agent, side, way), ())}
+        return (record for record in found.values() if agent_in(record.owner) == agent and record.side == side)
 
-    def _holds(self, record: RuleRecord, row: Row) -> bool:
+    def holds(self, record: RuleRecord, row: Row) -> bool:
         """Checks that a row holds most of the anchors that are left of a record; the first of them, where no row can hold most."""
         projection = self._view.attempts if any(each in self._view.attempts for each in row.outcomes[:1]) else self._view.steps
         left = [anchor for anchor in record.anchors if anchor in projection]
@@ -188,16 +191,25 @@ def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:
 
 
 def find_rules(
-    room: Room, ids: Iterable[str], *, reader: str | None = None, user: str | None = None, with_archived: bool = False
+    room: Room,
+    ids: Iterable[str],
+    *,
+    reader: str | None = None,
+    user: str | None = None,
+    of_all_users: bool = True,
+    with_archived: bool = False,
 ) -> dict[str, Rule]:
-    """Returns the rules of some ids: those that a reader sees, if one is given, else those of any agent. Other ids are left out."""
+    """Returns the rules of some ids: those that a reader sees, if one is given, else those of any agent. Other ids are left out.
+
+    Without a user, a reader sees those of all its users, too, unless `of_all_users` is False.
+    """
     wanted, found = set(ids), dict[str, Rule]()
     if not wanted:
         return found
     if reader is not None:
         with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
             found = {rule.id: rule for rule in all_rules(view, with_archived=with_archived) if rule.id in wanted}
-        if user is not None or len(found) == len(wanted):
+        if user is not None or not of_all_users or len(found) == len(wanted):
             return found
     for agent, of_user in owners_with_outcomes(room):
         if reader not in (None, agent):
@@ -210,6 +222,20 @@ def find_rules(
     return found
 
 
+def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
+    """Returns the rows that records are of, by the ids of these, whether a row is a rule now or not."""
+    found: dict[str, Row] = {}
+    for agent, user in owners_with_outcomes(room) if records else ():
+        scope = readable(room, agent=agent, user_id=user, include_shared=False)
+        with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
+            known = Records(view)
+            for row in (row for projection in (view.attempts, view.steps) for table in projection.tables() for row in table.rows):
+                for record in records:
+                    if agent_in(record.owner) == agent and known.holds(record, row):
+                        found.setdefault(record.id, row)
+    return found
+
+
 def put_record(write: Write, record: RuleRecord) -> None:
     """Stores the record of a rule, new or in place of its former version."""
     write.put_record(RULE, record.id, record.body(), version=record.version)
@@ -217,7 +243,7 @@ def put_record(write: Write, record: RuleRecord) -> None:
 
 def archive_rule(write: Write, rule: Rule, at: int, *, without_words: bool = False) -> None:
     """Stores that a rule is archived. `without_words` the record keeps none of its wording."""
-    record = replace(rule.record, anchors=anchors_without(rule, ()), archived_at=at)
+    record = replace(rule.record, anchors=anchors_without(rule.record, rule.row, ()), archived_at=at)
     put_record(write, replace(record, way=None) if without_words else record)
 
 
@@ -231,8 +257,8 @@ def count_use(write: Write, rules: Mapping[str, Rule], counts: Mapping[str, Mapp
         put_record(write, replace(record, use=use))
 
 
-def anchors_without(rule: Rule, gone: Sequence[str]) -> tuple[str, ...]:
+def anchors_without(record: RuleRecord, row: Row, gone: Collection[str]) -> tuple[str, ...]:
     """Returns outcomes for a rule to rest on once some are gone."""
-    left = [one for one in reversed(rule.row.outcomes) if one not in gone]
-    kept = [one for one in rule.record.anchors if one not in gone]
+    left = [one for one in reversed(row.outcomes) if one not in gone]
+    kept = [one for one in record.anchors if one not in gone]
     return tuple(dict.fromkeys([*kept, *left]))[:MOST_ANCHORS]

@@ -19,6 +19,7 @@ from alma.memory.rules import (
     find_rules,
     owners_with_outcomes,
     put_record,
+    rows_behind,
     rules_of,
 )
 from alma.protocols import Erased
@@ -238,13 +239,14 @@ def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) 
 def _rules_to_keep(room: Room, ids: Sequence[str]) -> list[RuleRecord]:
     """The records of rules that rest on outcomes among these memories, resting on others from now on: what a caller archived stays so."""
     gone = set(ids)
-    found: list[RuleRecord] = []
-    named = {key for key, _, body in room.project.records(RULE) if gone.intersection(body.get("anchors", ()))}
-    for rule in find_rules(room, named, with_archived=True).values():
-        anchors = anchors_without(rule, ids)
-        if anchors:
-            found.append(replace(rule.record, anchors=anchors, way=None))
-    return found
+    records = [
+        RuleRecord.read(key, version, body)
+        for key, version, body in room.project.records(RULE)
+        if gone.intersection(body.get("anchors", ()))
+    ]
+    rows = rows_behind(room, records)
+    left = [(one, anchors_without(one, rows[one.id], gone)) for one in records if one.id in rows]
+    return [replace(record, anchors=anchors, way=None) for record, anchors in left if anchors]
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:

@@ -63,8 +63,9 @@ def _rules(
 ) -> list[Heuristic | AntiPattern]:
     """The learned rules that are listed. A rule is as old as the first outcome behind it."""
     found: dict[str, Heuristic | AntiPattern] = {}
-    for agent, of_user in owners_with_outcomes(room):
-        if owner not in (None, agent) or (user is not None and of_user not in ((None, user) if owner else (user,))):
+    owners = [(owner, user)] if owner and user else owners_with_outcomes(room)
+    for agent, of_user in owners:
+        if owner not in (None, agent) or user not in (None, of_user):
             continue
         for rule in rules_of(room, agent, of_user):
             memory = as_memory(room, rule)

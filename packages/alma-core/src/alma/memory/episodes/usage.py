@@ -143,7 +143,7 @@ def _rule(room: Room, wanted: str, agent: object, user_id: object) -> AnyMemory 
     """Returns a learned rule by its id, with what holds of it now; with `agent`, only one that this agent can see."""
     reader = None if agent is None else args.checked_name(agent, "agent")
     user = args.optional_name(user_id, "user_id")
-    rule = find_rules(room, [wanted], reader=reader, user=user).get(wanted)
+    rule = find_rules(room, [wanted], reader=reader, user=user, of_all_users=False).get(wanted)
     if rule is None or (reader is not None and user_in(rule.record.owner) not in (None, user)):
         return None
     return as_memory(room, rule)

@@ -145,9 +145,9 @@ def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, s
 
 
 def answered(room: Room, asked: Asked) -> Answer | None:
-    """The answer; `None` where the reader gets to know nothing at all."""
+    """The answer; `None` where the reader may read nothing at all, and no outcome of other users counts for it."""
     scope = asked.scope
-    if scope.is_silent():
+    if not scope and not any(map(scope.counts_without_words, scope.known)):
         return None
     names = scope.owners if asked.reader in scope.owners else scope.owners | {asked.reader}
     vector = room.store.texts.query(without_names(asked.task, names), room.project)

@@ -47,9 +47,10 @@ def check(
     about = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
     user = args.optional_name(user_id, "user_id")
     question = question_of(room, *about)
+    room.store.texts.query(matched_text(text), room.project)  # an embedder that calls ALMA itself must find no view open
+    stated = _stated(room, reader, user, text)
     with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
         learned = list(_learned(room, view, text, question, reader))
-    stated = _stated(room, reader, user, text)
     warnings = tuple([*(one for one in learned if not _is_elsewhere(one)), *stated][:MOST])
     elsewhere = tuple(one for one in learned if _is_elsewhere(one))
     hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)

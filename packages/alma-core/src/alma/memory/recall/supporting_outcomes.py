@@ -19,4 +19,5 @@ def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Out
         raise MemoryNotFoundError(f"project {room.name!r} has no memory {quoted(wanted)}")
     found = room.project.named(rule.row.outcomes)
     outcomes = [outcome for outcome in found.values() if isinstance(outcome, Outcome)]
-    return sorted(outcomes, key=lambda outcome: (outcome.timestamp, outcome.id), reverse=True)[:most]
+    places = {outcome_id: place for place, outcome_id in enumerate(rule.row.outcomes)}
+    return sorted(outcomes, key=lambda outcome: (-outcome.timestamp.timestamp(), places[outcome.id]))[:most]
