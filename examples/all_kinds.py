@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop
     memories = alma.retrieve(task="Write a test of the login page", agent="dev", user_id="ada")
     prompt = memories.to_prompt(max_tokens=500)
     print(prompt)
-    assert all(tag in prompt for tag in ("[O1]", "[K1]", "[A1]", "[P1]"))
+    assert all(tag in prompt for tag in ("[S1]", "[K1]", "[A1]", "[P1]"))
 
     answer = "I wait for a condition, as [A1] says."
     alma.record_usage(retrieved_memory_ids=memories.ids, used_memory_ids=memories.cited(answer), agent="dev", user_id="ada")

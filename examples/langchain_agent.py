@@ -35,7 +35,7 @@ def deploy(way: Literal["recreate", "rolling", "blue-green"]) -> str:
 def script(messages):
     """Takes the first way that its notes do not tell a failure of."""
     if isinstance(messages[-1], ToolMessage):
-        return "Deployed; I went by [S1]." if "healthy" in messages[-1].text else "I could not."
+        return "Deployed; I went by [O1]." if "healthy" in messages[-1].text else "I could not."
     failed = re.findall(r'Failed[^\n]*way="([\w-]+)"', messages[1].text)
     return "deploy", {"way": next(way for way in WAYS if way not in failed)}
 

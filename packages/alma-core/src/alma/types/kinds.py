@@ -88,15 +88,6 @@ class VerdictSource(StrEnum):
         return self not in (VerdictSource.AGENT, VerdictSource.IMPORTED)
 
 
-class Standing(StrEnum):
-    """How well a rule is supported. A demoted rule is archived, and comes back when its evidence does."""
-
-    CANDIDATE = "candidate"
-    LIKELY = "likely"
-    PROVEN = "proven"
-    DEMOTED = "demoted"
-
-
 class FeedbackSignal(StrEnum):
     """Feedback of a person or an agent on a memory that it was shown."""
 
