@@ -54,7 +54,7 @@ class Kinds:
         sentences: Matrix,
         embedding: Embedding = Embedding.MEANING,
     ) -> None:
-        """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels
+        """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels,
         what the background has near them, and its sentences."""
         self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background
@@ -62,8 +62,8 @@ class Kinds:
         self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
         features = join_features(vectors - self._centre, ways)
         groups = group_tasks(features, labels, self._join)
-        groups = [part for group in groups for part in divide(np.array(group), vectors, ways, labels)]
-        self._groups = [tasks[group].tolist() for group in groups]
+        groups = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]
+        self._groups: list[list[int]] = [tasks[group].tolist() for group in groups]
         self._sizes = np.array([float(len(group)) for group in groups])
         self._means: Matrix | None = None
         self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in groups]
@@ -112,6 +112,7 @@ class Kinds:
         return cosines
 
     def _find_gate(self, sentences: Matrix) -> float:
+        """Returns how near a question must be, by the sentences of the background."""
         if not len(self):
             return GATE
         nearest = self._measure_kinds(sentences).max(axis=0)
