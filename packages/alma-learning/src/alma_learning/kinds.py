@@ -62,12 +62,12 @@ class Kinds:
         self._join = float(np.interp(SURE if has_kinds else associate(vectors, ways), (0, SURE), JOIN[embedding]))
         features = join_features(vectors - self._centre, ways)
         groups = group_tasks(features, labels, self._join)
-        groups = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]
-        self._groups: list[list[int]] = [tasks[group].tolist() for group in groups]
-        self._sizes = np.array([float(len(group)) for group in groups])
+        divided = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]
+        self._groups: list[list[int]] = [tasks[group].tolist() for group in divided]
+        self._sizes = np.array([float(len(group)) for group in divided])
         self._means: Matrix | None = None
-        self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in groups]
-        summed = [features[group].sum(axis=0) for group in groups]
+        self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in divided]
+        summed = [features[group].sum(axis=0) for group in divided]
         self._totals = GrowingRows(np.stack(summed) if summed else features)
         self.kind_of = {task: kind for kind, group in enumerate(self._groups) for task in group}
         self.gate = self._find_gate(sentences)
