@@ -30,8 +30,8 @@ SURE = 2.0
 FEWEST = 6
 """Tasks that can be divided. With fewer chance cannot be told apart."""
 
-NEWEST = 256
-"""Tasks of which that is measured."""
+NEWEST, MOST = 256, 24
+"""Tasks of which that is measured, and most tasks that add to how sure it is: of many tasks a correlation that says nothing would be sure."""
 
 GATE, UNRELATED = 0.2, 0.975
 """Least cosine of a question to the mean of the kind it belongs to, and the share of the fixed sentences that must be less near to any kind: these
@@ -186,7 +186,7 @@ def associate(vectors: Matrix, ways: Matrix) -> float:
     """Returns by how many standard deviations tasks with like words had like ways tried on them more than by chance.
 
     The t statistic of the bias-corrected correlation of two matrices of likenesses (Székely and Rizzo 2013, "The distance correlation t-test of
-    independence in high dimension", J. Multivariate Analysis 117). In a store of one kind it is 0 on average.
+    independence in high dimension", J. Multivariate Analysis 117), as if there were `MOST` tasks at most. In a store of one kind it is 0 on average.
     """
     count = min(len(vectors), NEWEST)
     if count < FEWEST:
@@ -195,7 +195,8 @@ def associate(vectors: Matrix, ways: Matrix) -> float:
     one, other = _compare(scale(words - words.mean(axis=0))), _compare(centre_ways(tried))
     spread = float(np.sqrt((one * one).sum() * (other * other).sum()))
     together = float((one * other).sum()) / max(spread, 1e-9)
-    pairs = count * (count - 3) / 2
+    counted = min(count, MOST)
+    pairs = counted * (counted - 3) / 2
     return float((pairs - 1) ** 0.5 * together / max(1 - together**2, 1e-9) ** 0.5)
 
 
