@@ -1,10 +1,12 @@
 """What a projection says depends on its trials alone; every outcome counts once."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma_learning import Embedding, Needed, Projection, Question, Side, Status
+from alma_learning import SENTENCES, Embedding, Needed, Projection, Question, Side, Status
+from alma_learning.background import scale
 from learning_worlds import CountingVectors, embed, fold, logs, make_trial, read
 
 QUESTIONS = [Question("deploy shop", "deploy shop"), Question("refund it"), Question(task_type="ops"), Question()]
@@ -112,6 +114,56 @@ def test_an_unrelated_question_gets_nothing_in_a_store_of_one_kind():
     projection = fold([make_trial(n, task) for n, task in enumerate(["deploy api", "deploy shop", "deploy search"] * 2)])
     assert projection.table(Question("deploy billing")).rows[0].successes == 6
     assert not projection.table(Question("bake a cake")).rows
+
+
+def _learn_two_alike(way_of):
+    """Twelve tasks of one narrow field, half of them by train and half by car, each with two ways that say nearly the same."""
+    trials = []
+    for number in range(24):
+        task = f"deploy deploy deploy {('train', 'car')[number % 2]} {number % 12}"
+        trials.append(make_trial(number, task, f"canary canary canary {way_of(number)} {number}"))
+    return fold(trials)
+
+
+def test_situations_that_are_alike_in_words_are_apart_where_other_ways_are_tried_on_them():
+    projection = _learn_two_alike(lambda number: ("money", "apologise")[number % 2])
+    for word, way in (("train", "money"), ("car", "apologise")):
+        table = projection.table(Question(f"deploy deploy deploy {word} today"))
+        assert table.trials == 12
+        assert all(way in wording for row in table.rows for wording in row.wordings)
+
+
+def test_situations_that_are_alike_in_words_are_one_where_the_same_ways_are_tried_on_them():
+    projection = _learn_two_alike(lambda number: ("money", "apologise")[number // 2 % 2])
+    assert projection.table(Question("deploy deploy deploy train today")).trials == 24
+
+
+@pytest.mark.parametrize("near", [0, 6])
+def test_a_question_must_be_nearer_than_the_fixed_sentences(near):
+    def embed_with_sentences(texts):
+        return embed([text + " deploy" * (text in SENTENCES[:near]) for text in texts])
+
+    projection = Projection(embed_with_sentences)
+    projection.extend([make_trial(n, f"deploy {n % 6}") for n in range(12)])
+    assert projection.table(Question("deploy it")).rows
+    assert bool(projection.table(Question("deploy the money by train by car")).rows) is not bool(near)
+
+
+def test_wordings_that_are_no_more_alike_than_with_other_kinds_are_several_ways():
+    names = ["alpha", "bravo", "delta", "hotel", "india", "tango"]
+    vectors = {name: np.eye(12, dtype=np.float32)[n] + np.float32(0.6) for n, name in enumerate(names)}
+
+    def embed_tools(texts):
+        return scale(np.stack([np.pad(vectors[t], (0, 36)) if t in vectors else embed([t])[0] for t in texts]))
+
+    def count_rows(other):
+        projection = Projection(embed_tools)
+        used = [make_trial(n, f"deploy {n % 3}", names[n % 3], task_type="ops") for n in range(9)]
+        projection.extend([*used, *(make_trial(9 + n, f"plan {n % 3}", other(n % 3), task_type="desk") for n in range(9))])
+        return len(projection.table(Question("deploy it")).rows)
+
+    assert count_rows(lambda n: f"by train {n}") == 1
+    assert count_rows(lambda n: names[n + 3]) == 3
 
 
 def test_a_wording_found_on_another_kind_of_task_is_said_as_that():

@@ -20,6 +20,7 @@ from alma_learning.ways import Ways, Wordings, compare_wordings, group_wordings
 
 NEWEST_TASKS = 4_096
 NEXT_KINDS = 8
+OTHER_WAYS = 256
 STEP = 2_048
 CHUNK = 64
 NOTHING = ""
@@ -382,12 +383,15 @@ class Projection:
         errors = [
             frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
         ]
-        known = self._ways.get(kinds)
+        grouped = self._ways.get(kinds)
         key = (tuple(forms), tuple(errors))
-        if known is not None and known[0] == key:
-            return known[1]
+        if grouped is not None and grouped[0] == key:
+            return grouped[1]
         texts = [self._form_texts[form] for form in forms]
-        ways = group_wordings(Wordings(texts, self._texts.forms[forms], errors), self._way_centre, self._embedding)
+        held = set(forms)
+        known = bisect_left(self._form_at, self._size)
+        others = self._texts.forms[[form for form in reversed(range(known)) if form not in held][:OTHER_WAYS]]
+        ways = group_wordings(Wordings(texts, self._texts.forms[forms], errors), others, self._way_centre, self._embedding)
         self._ways[kinds] = key, ways
         return ways
 

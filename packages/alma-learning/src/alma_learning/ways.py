@@ -20,8 +20,9 @@ ALIKE = 0.5
 LOCAL, LOCAL_PRIOR = 0.8, 4.0
 """Share of what ways have in common that is taken away, and the number of ways that the background weighs as much as."""
 
-ONE_WAY = 0.15
-"""Cosine of any two wordings of one way, after that."""
+ONE_WAY, CHANCE = 0.15, 0.9
+"""Least cosine of any two wordings of one way, after that, and the share of pairs with wordings of other kinds that must be less alike: commands of
+one program are alike whatever they do. With .95 a tenth more ways stand in several rows."""
 
 FOUND = 0.25
 """Average cosine of an action to the wordings of the row that it belongs to."""
@@ -57,8 +58,10 @@ class Ways:
     common: Vector
 
 
-def group_wordings(wordings: Wordings, background: Vector, embedding: Embedding) -> Ways:
+def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embedding: Embedding) -> Ways:
     """Groups wordings, the newest first, by complete linkage: beside the background, then beside the groups found, each counted once.
+
+    `others` are vectors of wordings that were tried on other kinds of task only.
 
     Of more than `NEWEST` the older ones join the group that they are most alike; those that are like none are in no group.
     """
@@ -68,6 +71,8 @@ def group_wordings(wordings: Wordings, background: Vector, embedding: Embedding)
     common = np.float32(LOCAL) * (means.sum(axis=0) + np.float32(LOCAL_PRIOR) * background) / np.float32(len(first) + LOCAL_PRIOR)
     alike = compare_wordings(vectors, vectors, common, embedding) + SAME_ERROR * _share_errors(wordings.errors[:NEWEST])
     least = ONE_WAY if embedding is Embedding.MEANING else NEARLY_EQUAL
+    if len(others) and embedding is Embedding.MEANING:
+        least = max(least, float(np.quantile(compare_wordings(vectors, others, common, embedding), CHANCE)))
     groups = _link(wordings, alike, least)
     older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
     joined: list[list[int]] = [[] for _ in groups]
