@@ -84,6 +84,7 @@ SHARED_BY = {
         "learning",
         "minilm",
         "report",
+        "upgrade",
         "workspace",
     ],
     "postgres": ("backends", "facade-on-postgres"),
@@ -123,7 +124,7 @@ def session(
     "tests/core",
     "tests/contracts",
     "docs/guides/testing.md",
-    installs=("alma-core[encryption,local,openai]", "alma-testing"),
+    installs=("alma-core[encryption,local,openai]", "alma-files", "alma-testing"),
 )
 def core(session: nox.Session) -> None:
     """The core but for its façade, and the contracts of its parts."""
@@ -185,6 +186,12 @@ def knowledge(session: nox.Session) -> None:
 def learning(session: nox.Session) -> None:
     """The learning from outcomes, as pure functions."""
     test_by_default(session, "tests/learning")
+
+
+@session("tests/upgrade", installs=("alma-cli", "alma-core[encryption,local]"))
+def upgrade(session: nox.Session) -> None:
+    """Stores of earlier versions."""
+    test_by_default(session, "tests/upgrade")
 
 
 @session("packages/alma-cli", "tests/cli", installs=("alma-cli", "alma-core[encryption,harness,local]"), reads=("examples/data",))

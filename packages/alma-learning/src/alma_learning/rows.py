@@ -67,7 +67,7 @@ def _make_row(
     successes, partials = sum(trial.worth == 1 for trial in judged), sum(trial.worth == 0.5 for trial in judged)
     failures = len(judged) - successes - partials
     by_agent = _count_by_agent(judged)
-    side = _side_of(successes, partials, failures, by_agent, needed)
+    side = _side_of(judged, by_agent, needed)
     tasks = len({trial.task for trial in judged})
     status = None
     if side is not Side.TRIED:
@@ -122,13 +122,19 @@ def _count_by_agent(judged: Sequence[Trial]) -> dict[str, tuple[int, int, int]]:
     return counts
 
 
-def _side_of(
-    successes: int, partials: int, failures: int, by_agent: dict[str, tuple[int, int, int]], needed: Callable[[str], Needed]
-) -> Side:
-    """Returns the side that more than half of the trials are on, if those of one agent alone are enough."""
-    if successes > failures + partials and any(whole >= needed(agent).successes for agent, (whole, _, _) in by_agent.items()):
-        return Side.WORKS
-    if failures > successes + partials and any(t - s - p >= needed(agent).failures for agent, (s, p, t) in by_agent.items()):
+def _side_of(judged: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]], needed: Callable[[str], Needed]) -> Side:
+    """Returns the side that more than half of the trials are on, if those of one agent alone are enough.
+
+    Successes on an own or an imported word alone count once a task: one voice that repeats itself is no evidence.
+    """
+    works, fails = sum(trial.worth == 1 for trial in judged), sum(trial.worth == 0 for trial in judged)
+    if 2 * works > len(judged):
+        is_judged = any(t.worth == 1 and t.source not in OWN_WORD for t in judged)
+        heard = {(t.agent, t.id if is_judged else t.task) for t in judged if t.worth == 1}
+        by = Counter(agent for agent, _ in heard)
+        if any(count >= needed(agent).successes for agent, count in by.items()):
+            return Side.WORKS
+    if 2 * fails > len(judged) and any(t - s - p >= needed(agent).failures for agent, (s, p, t) in by_agent.items()):
         return Side.FAILS
     return Side.TRIED
 
