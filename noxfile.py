@@ -188,7 +188,7 @@ def learning(session: nox.Session) -> None:
     test_by_default(session, "tests/learning")
 
 
-@session("tests/upgrade", installs=("alma-cli", "alma-core[encryption,local]"))
+@session("tests/upgrade", installs=("alma-cli", "alma-core[encryption,local]", "alma-postgres", "alma-testing"))
 def upgrade(session: nox.Session) -> None:
     """Stores of earlier versions."""
     test_by_default(session, "tests/upgrade")
