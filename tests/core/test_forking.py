@@ -206,7 +206,7 @@ def test_calls_of_other_threads_go_on_after_forks(tmp_path: Path) -> None:
 from alma import ALMA
 
 alma = ALMA.open(place, project_id="shop", embedding_provider="hash", embedding_dim=384)
-alma.learn_many({"agent": "dev", "task": f"Task {number} of many", "outcome": "success"} for number in range(3_000))
+alma.learn_many({"agent": "dev", "task": f"Task {number} of many", "outcome": "success"} for number in range(1_000))
 made, goal = [0, 0], [sys.maxsize] * 2
 
 def work(number):

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from alma.learning.scale import SENTENCES
 
 from alma import ALMA
 from alma.embedding import AzureOpenAIEmbedder, HashEmbedder, OpenAIEmbedder, create_embedder, embedder_for
+from alma.embedding.scale import SENTENCES
 from alma.errors import ConfigurationError, EmbeddingError
 from alma.testing import EmbedderContract
+from alma_learning.background import SENTENCES as BACKGROUND
 from embedding_server import (
     DIMENSION,
     Behaviour,
@@ -422,8 +423,8 @@ def test_a_store_learns_and_recalls_over_http_and_closes_its_connections(server:
     with ALMA.from_config(config) as alma:
         assert alma.retrieve(TEXTS[0], "helena").ids == [learned.id]
     sent = [request.body["input"] for request in server.requests]
-    assert len(sent) == 2  # what is learned, and once the sentences that the model is compared by
-    assert sum(len(texts) == len(SENTENCES) for texts in sent) == 1
+    fixed = [len(SENTENCES), len(BACKGROUND)]
+    assert [len(texts) for texts in sent] == [2, *fixed, *fixed]  # what is learned, and fixed sentences once in each process
 
 
 @pytest.mark.slow

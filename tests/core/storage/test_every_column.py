@@ -29,6 +29,7 @@ UNREAD = {
 
 HARMLESS = {
     "partition doubled": "after a purge nobody can say whose the purged memories were, so a partition without memories may be theirs",
+    "vector deleted": "a text that only a strategy has is embedded again when it is asked for",
     "vector doubled with another project": "it is the right vector of its text there as well; undoing leaves such rows too",
     "touched doubled": "the record that a memory's own row names may be listed or not",
 }
