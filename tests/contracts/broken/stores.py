@@ -541,6 +541,7 @@ class SwitchesTooEarly(_Broken):
             def switch(self) -> bool:
                 for passage in self.missing(after=0, limit=1000):
                     self.put({passage: bytes(2 * self.fingerprint.dimension)})
+                self.put_compared(dict.fromkeys(self.compared(), bytes(2 * self.fingerprint.dimension)))
                 return NextVectors.switch(self)
 
         begun = super().next_vectors(fingerprint)
