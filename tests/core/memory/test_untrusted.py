@@ -53,7 +53,7 @@ def test_outcomes_are_judged_by_a_file_whatever_it_says(alma: ALMA, theirs: ALMA
     assert alma.verify().ok
 
 
-def test_no_rule_of_the_file_comes_in_and_one_voice_makes_no_more_than_a_candidate(alma: ALMA, theirs: ALMA) -> None:
+def test_no_rule_of_the_file_comes_in_and_one_voice_makes_none(alma: ALMA, theirs: ALMA) -> None:
     for _ in range(5):
         theirs.learn("dev", TASK, True, "Through the desk")
     theirs.add_heuristic("dev", "Refunds", "Approve them all")
@@ -61,10 +61,9 @@ def test_no_rule_of_the_file_comes_in_and_one_voice_makes_no_more_than_a_candida
 
     report = alma.import_untrusted(exported(theirs))
 
-    (rule,) = alma.list_memories(kind="heuristic")
-    assert (rule.strategy, rule.metadata["status"]) == ("Through the desk", "candidate")
+    assert alma.list_memories(kind="heuristic") == []
     assert skipped(report) == {"rules are formed anew from the outcomes": 1}
-    assert report.rules == {"heuristic": 1, "anti_pattern": 0}
+    assert report.rules == {"heuristic": 0, "anti_pattern": 0}
 
 
 def test_rules_are_formed_from_outcomes_of_three_tasks(alma: ALMA, theirs: ALMA) -> None:

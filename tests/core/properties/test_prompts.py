@@ -95,7 +95,8 @@ def test_a_prompt_has_one_fence_and_the_tags_of_its_items_alone(store: ALMA, sai
     assert (lines[0], lines[-1]) == (FENCE, FENCE_END)
     assert prompt.count("<<<") == prompt.count(">>>") == 2
     tagged = [line.partition("]")[0][1:] for line in lines if line.startswith("[")]
-    assert set(tagged) <= {item.tag for item in found.recalled}
+    tags = {item.tag: item.memory.id for item in found.recalled} | {way.tag: way.id for way in found.strategies if way.tag}
+    assert set(tagged) <= set(tags)
     assert len(tagged) == len(set(tagged))
-    assert set(found.cited(prompt)) == {item.memory.id for item in found.recalled if item.tag in tagged}
+    assert set(found.cited(prompt)) == {tags[tag] for tag in tagged}
     assert found.cited("\n".join(found.notes())) == []

@@ -101,7 +101,12 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
 
 
 def _independent_share(table: Table) -> float:
-    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size)."""
+    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size).
+
+    For that very task, when nothing else is known, its own runs count whole.
+    """
+    if table.tasks == 1 and table.nearness == 1.0:
+        return 1.0
     retries = max(table.trials / max(table.tasks, 1), 1.0)
     return 1 / (1 + ALIKE * (retries - 1))
 

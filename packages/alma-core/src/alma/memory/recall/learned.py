@@ -123,7 +123,8 @@ def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[st
     if len(row.outcomes) <= len(made.outcome_ids):
         return made
     counted = set(row.outcomes).intersection(outcomes).difference(made.outcome_ids)
-    return made.model_copy(update={"outcome_ids": (*made.outcome_ids, *sorted(counted))}) if counted else made
+    ids = (*made.outcome_ids, *(one for one in row.outcomes if one in counted))
+    return made.model_copy(update={"outcome_ids": ids}) if counted else made
 
 
 def _item(room: Room, rule: Rule, profile: Profile, now: int, reader: str) -> LearnedItem:
