@@ -54,7 +54,7 @@ def list_memories(
     if not rules:
         return stored
     both = [*stored, *rules]
-    both.sort(key=lambda memory: (memory.created_at, memory.id), reverse=newest_first)
+    both.sort(key=lambda memory: memory.created_at, reverse=newest_first)
     return both[:most]
 
 
