@@ -104,6 +104,7 @@ def _make_row(
         task_text=_newest_shown((trial.text, trial) for trial in group),
         anchors=_anchors(of_side or group, by_agent),
         similarity=1.0,
+        hidden=frozenset(trial.id for trial in group if trial.is_hidden),
     )
 
 

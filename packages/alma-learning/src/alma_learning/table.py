@@ -69,6 +69,8 @@ class Row:
     """Ids of the first outcomes of its side, at most 8: by them a rule is known again."""
     similarity: float
     """Cosine of the question to the nearest task in the evidence; 1 for the same task."""
+    hidden: frozenset[str] = frozenset()
+    """Ids of the outcomes that are counted and may not be shown."""
 
     @property
     def failures(self) -> int:

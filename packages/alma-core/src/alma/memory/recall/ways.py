@@ -53,8 +53,9 @@ def record_of(
     """Returns the row of a table as the record that is shown. `rule` is the rule that it is, `None` where it is none or was archived."""
     shared = row.agents[0] if reader not in row.agents else None
     side = row.side if rule is not None else Side.TRIED
+    shown = tuple(one for one in row.outcomes if one not in row.hidden) if row.hidden else row.outcomes
     return StrategyRecord(
-        id=row.outcomes[0] if rule is None else rule.id,
+        id=(shown or row.outcomes)[0] if rule is None else rule.id,
         strategy=row.way,
         wordings=row.wordings,
         task=row.task_text or "",
@@ -82,7 +83,7 @@ def record_of(
         is_of_steps=is_of_steps,
         elsewhere=is_elsewhere,
         flagged=doubt,
-        outcome_ids=row.outcomes[:MOST_OUTCOMES],
+        outcome_ids=shown[:MOST_OUTCOMES],
     )
 
 
