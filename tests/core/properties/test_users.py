@@ -53,7 +53,10 @@ def made(alma: ALMA, step: Step, user: str | None, mark: str) -> None:
 
 
 def seen(alma: ALMA, user: str | None, question: str, *, numbers: bool) -> list[object]:
-    """What a reader sees of a question: memories, records and warnings; or without the `numbers` of others and what follows from them."""
+    """What a reader sees of a question: memories, records and warnings.
+
+    Without `numbers`, what was stated alone: numbers of others count in ways, and by them in which tasks are alike.
+    """
     asked: dict[str, Any] = {"agent": "bot", "user_id": user}
     found = alma.retrieve(question, top_k=50, explain=True, **asked)
     table = alma.strategies(question, limit=100, **asked).rows
@@ -61,8 +64,11 @@ def seen(alma: ALMA, user: str | None, question: str, *, numbers: bool) -> list[
     if numbers:
         whole = found.model_dump(mode="json", exclude={"retrieval_time_ms", "retrieved_at"})
         return [whole, [row.model_dump(mode="json") for row in table], [one.model_dump(mode="json") for one in warned]]
-    learned = {row.id for row in table}
-    return [sorted((memory.id, memory.text, memory.user_id or "") for memory in found if memory.id not in learned)]
+    stated = {memory.id for kind in STATED for memory in alma.list_memories(kind, limit=1_000)} - {row.id for row in table}
+    return [sorted((memory.id, memory.text, memory.user_id or "") for memory in found if memory.id in stated)]
+
+
+STATED = ("domain_knowledge", "user_preference", "conversation")
 
 
 @pytest.fixture(scope="module", params=list(UserWall)[:2], ids=str)
