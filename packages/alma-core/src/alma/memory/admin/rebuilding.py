@@ -1,6 +1,8 @@
 """Rebuilds a damaged store from its journals."""
 
-from alma.errors import ConfigurationError
+from contextlib import suppress
+
+from alma.errors import ConfigurationError, CorruptStoreError
 from alma.memory.room import OpenStore
 from alma.protocols import Rebuildable
 from alma.types.identity import to_micros
@@ -20,4 +22,8 @@ def _rebuilt(store: OpenStore) -> VerifyReport:
     vectors = dict(zip(texts, store.texts.embedded(texts), strict=True))
     report = storage.rebuild(vectors, at=to_micros(store.clock()))
     store.drop_snapshots()
+    for room in list(store.projects.values()):
+        room.projections.drop()
+        with suppress(CorruptStoreError):  # what could not be rebuilt is reported
+            room.project.head()  # it takes in another number that the project may have
     return report
