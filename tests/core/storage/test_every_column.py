@@ -29,7 +29,6 @@ UNREAD = {
 
 HARMLESS = {
     "partition doubled": "after a purge nobody can say whose the purged memories were, so a partition without memories may be theirs",
-    "vector deleted": "a text that only a strategy has is embedded again when it is asked for",
     "vector doubled with another project": "it is the right vector of its text there as well; undoing leaves such rows too",
     "touched doubled": "the record that a memory's own row names may be listed or not",
 }
@@ -101,10 +100,18 @@ def harmless(damage: Damage) -> bool:
     return any(damage.table == name.split()[0] and name.partition(" ")[2] in damage.does for name in HARMLESS)
 
 
+def is_of_strategy(whole: Whole, damage: Damage) -> bool:
+    """Returns True for a deleted vector of a text that no passage has: it is made again when its strategy is asked for."""
+    if damage.table != "vector" or not damage.does.endswith("deleted"):
+        return False
+    kept = rows(whole.path, "SELECT v.row FROM vector v JOIN passage p ON p.text_hash = v.text_hash")
+    return not {row for (row,) in kept}.intersection(damage.values.values())
+
+
 @pytest.mark.parametrize("table", OURS, ids=[table.name for table in OURS])
 def test_a_row_that_is_gone_or_there_twice_is_found(whole: Whole, tmp_path: Path, table: Table) -> None:
     missed, done = [], 0
-    damages = [damage for damage in damages_of_rows(whole.path, table) if not harmless(damage)]
+    damages = [damage for damage in damages_of_rows(whole.path, table) if not (harmless(damage) or is_of_strategy(whole, damage))]
     for damage in Random(table.name).sample(damages, min(12, len(damages))):
         with damaged(whole, tmp_path, damage) as report:
             if report is not None:

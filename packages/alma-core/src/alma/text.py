@@ -50,7 +50,6 @@ _VARIES = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_VARIES_OR_DID = re.compile(f"(?P<did><(?:time|path|id|number)>) | {_VARIES.pattern}", _VARIES.flags)
 
 STOPWORDS = frozenset(
     """
