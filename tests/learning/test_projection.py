@@ -268,6 +268,14 @@ def test_older_wordings_than_are_compared_join_the_groups_of_the_newest(monkeypa
     assert max(row.trials for row in table.rows) == 4
 
 
+@pytest.mark.parametrize(("failures", "rows"), [(2, 1), (6, 2)])
+def test_two_wordings_of_which_one_works_and_the_other_does_not_are_two_ways(failures, rows):
+    ways = [("canary release", 1.0), ("a canary of few servers", 0.0)]
+    trials = [make_trial(2 * n + k, f"deploy {n}", way, worth) for n in range(failures) for k, (way, worth) in enumerate(ways)]
+    table = fold(trials).table(Question("deploy it"))
+    assert sorted(row.trials for row in table.rows) == [2 * failures // rows] * rows
+
+
 def test_of_equal_ways_the_newest_comes_first():
     ways = ["by train", "send the money", "canary release"]
     table = fold([make_trial(n, f"deploy {n}", way) for n, way in enumerate(ways)]).table(Question("deploy it"))

@@ -128,7 +128,7 @@ def read_action(text: str) -> Action:
 
 
 def _normal(text: str) -> str:
-    return " ".join(_WORD.findall(text.lower())) or text
+    return " ".join(_WORD.findall(text.lower())) or text.strip()
 
 
 def _spellings(words: tuple[str, ...]) -> frozenset[str]:

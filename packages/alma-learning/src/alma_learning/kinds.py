@@ -17,17 +17,18 @@ Label = tuple[str | None, str | None]
 CENTRE = 0.75
 """Share of the background that is taken away from the vectors of tasks: .5 to 1 are alike."""
 
-BY_WAYS = (0.4, 0.8)
+BY_WAYS = (0.1, 0.8)
 """The weight of the ways that were tried on a task, beside its words: where its words say nothing of them, and where they do. With .8 for both,
-agents that try ways at random lump all tasks (`benchmarks.families`: .25 of first tries are right after six rounds, .83 so)."""
+agents that try ways at random lump all tasks (`benchmarks.families`: .25 of first tries are right after six rounds, .86 so)."""
 
-JOIN = {Embedding.MEANING: (0.3, 0.42), Embedding.WORDS: (0.2, 0.3)}
-"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, and where they do. With .4 more rows are ways of
-other kinds, with .45 there are too many kinds."""
+JOIN = {Embedding.MEANING: (0.1, 0.42), Embedding.WORDS: (0.1, 0.3)}
+"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, and where they do. With .3 for the first a store of
+one kind is several, and silent in half of its questions. With .4 for the second more rows are ways of other kinds, with .45 there are too many
+kinds."""
 
-SURE = 2.0
-"""Deviations from chance at which words and ways go together. Chosen with a look at the judging worlds, too: with 2.33 one store of `git` less is
-divided; development worlds are alike from 1.65 to 2.33."""
+UNSURE, SURE = 1.0, 2.0
+"""Deviations from chance up to which words say nothing of ways, and from which they go together. The second was chosen with a look at the judging
+worlds, too: with 2.33 one store of `git` less is divided; development worlds are alike from 1.65 to 2.33."""
 
 FEWEST = 6
 """Tasks that can be divided. With fewer chance cannot be told apart."""
@@ -62,8 +63,8 @@ class Kinds:
         self._centre = np.float32(CENTRE) * background
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
         together = SURE if has_kinds else associate(vectors, ways)
-        self._join = float(np.interp(together, (0, SURE), JOIN[embedding]))
-        self._by_ways = float(np.interp(together, (0, SURE), BY_WAYS))
+        self._join = float(np.interp(together, (UNSURE, SURE), JOIN[embedding]))
+        self._by_ways = float(np.interp(together, (UNSURE, SURE), BY_WAYS))
         features = join_features(vectors - self._centre, ways, self._by_ways)
         groups = group_tasks(features, labels, self._join)
         divided = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]

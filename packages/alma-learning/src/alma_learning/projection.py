@@ -16,7 +16,7 @@ from alma_learning.rows import make_rows
 from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
 from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, Trial, Vector, Vectors
-from alma_learning.ways import Ways, Wordings, compare_wordings, group_wordings
+from alma_learning.ways import Ways, Wordings, compare_wordings, find_contrary, group_wordings
 
 NEWEST_TASKS = 4_096
 NEXT_KINDS = 8
@@ -379,19 +379,23 @@ class Projection:
         return self._place.get(trial_id) in places
 
     def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
-        """Returns the places of ways in groups of one; kept as long as no wording and no error is new."""
+        """Returns the places of ways in groups of one; kept as long as no wording and no error is new, and no other two are parted by outcomes."""
         errors = [
             frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
         ]
+        judged = [[worth for worth in (self._log[at].worth for at in of_form[form]) if worth is not None] for form in forms]
+        contrary = find_contrary(np.array([(sum(worths), len(worths)) for worths in judged]))
         grouped = self._ways.get(kinds)
-        key = (tuple(forms), tuple(errors))
+        key = tuple(forms), tuple(errors), contrary.tobytes()
         if grouped is not None and grouped[0] == key:
             return grouped[1]
         texts = [self._form_texts[form] for form in forms]
         held = set(forms)
         known = bisect_left(self._form_at, self._size)
         others = self._texts.forms[[form for form in reversed(range(known)) if form not in held][:OTHER_WAYS]]
-        ways = group_wordings(Wordings(texts, self._texts.forms[forms], errors), others, self._way_centre, self._embedding)
+        ways = group_wordings(
+            Wordings(texts, self._texts.forms[forms], errors, contrary), others, self._way_centre, self._embedding
+        )
         self._ways[kinds] = key, ways
         return ways
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 Vectors = Callable[[Sequence[str]], Matrix]

@@ -9,7 +9,7 @@ import numpy as np
 from alma_learning.background import scale
 from alma_learning.differences import differ
 from alma_learning.linkage import link_groups
-from alma_learning.trials import Embedding, Floats, Matrix, Vector
+from alma_learning.trials import Embedding, Flags, Floats, Matrix, Vector
 
 # Fitted on the development and tuning worlds of `benchmarks/played`, seeds 1 to 4, with all-MiniLM-L6-v2: 28 November 2026.
 # `ONE_WAY` .12 joins .02 more
@@ -33,6 +33,10 @@ NEARLY_EQUAL = 0.75
 SAME_ERROR = 0.2
 """What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
 
+CONTRARY = 8.0
+"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways: by chance 1 of 200 pairs of one way is parted (of six
+successes and six failures it is 16.6). Played worlds are alike from 6 to none; with 4 good ways are parted by luck."""
+
 NEWEST = 64
 """Wordings that are compared with each other; older ones join the groups of these."""
 
@@ -43,11 +47,12 @@ _differ = lru_cache(65_536)(differ)
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """n wordings of a kind of task: in words, as vectors (n, d), and the errors that each ended in."""
+    """n wordings of a kind of task: in words, as vectors (n, d), the errors that each ended in, and what `find_contrary` says."""
 
     texts: Sequence[str]
     vectors: Matrix
     errors: Sequence[frozenset[str]]
+    contrary: Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +82,7 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
     older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
     joined: list[list[int]] = [[] for _ in groups]
     for place, row in enumerate(older, NEWEST):
-        scores = [row[group].min() for group in groups]
+        scores = [np.where(wordings.contrary[place], APART, row)[group].min() for group in groups]
         best = int(np.argmax(scores))
         if scores[best] >= least and not any(_differ(wordings.texts[place], wordings.texts[other]) for other in groups[best]):
             joined[best].append(place)
@@ -92,7 +97,25 @@ def compare_wordings(some: Matrix, known: Matrix, common: Vector, embedding: Emb
     return alike
 
 
+def find_contrary(counts: Floats) -> Flags:
+    """Returns whether their outcomes part n wordings from the newest, (n, m), by their successes and judged trials, (n, 2).
+
+    The likelihood ratio test of two rates (Wilks 1938, "The large-sample distribution of the likelihood ratio", Annals of Mathematical Statistics 9).
+    """
+    newest = counts[:NEWEST]
+    apart = _likelihood(counts)[:, None] + _likelihood(newest) - _likelihood(counts[:, None] + newest)
+    return 2 * apart >= CONTRARY
+
+
+def _likelihood(counts: Floats) -> Floats:
+    """Returns the logarithms of the likelihood of counts at their own rates."""
+    parts = np.stack([counts[..., 0], counts[..., 1] - counts[..., 0]])
+    logs: Floats = (parts * np.log(np.maximum(parts / np.maximum(counts[..., 1], 1.0), 1e-12))).sum(axis=0)
+    return logs
+
+
 def _link(wordings: Wordings, alike: Floats, least: float) -> list[list[int]]:
+    alike = np.where(wordings.contrary[:NEWEST], APART, alike)
     for i, j in np.argwhere(np.triu(alike >= least, 1)).tolist():
         if _differ(wordings.texts[i], wordings.texts[j]):
             alike[i, j] = alike[j, i] = APART
