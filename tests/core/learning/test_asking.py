@@ -166,3 +166,16 @@ def test_what_was_tried_and_never_judged_is_not_unknown(alma: ALMA) -> None:
     assert alma.assess("canary", TASK, "dev").verdict == "undecided"
     assert alma.assess("by hand", TASK, "dev").verdict == "unknown"
     assert "never judged" in str(alma.strategies(TASK, "dev"))
+
+
+@pytest.mark.parametrize("name", [None, "case 7"])
+def test_the_runs_of_the_very_task_weigh_beside_those_of_tasks_like_it(alma: ALMA, name: str | None) -> None:
+    for number in range(6):
+        alma.learn("dev", f"{TASK} {number}", "success", "canary", task_type="ship")
+        alma.learn("dev", f"{TASK} today", "failure", "canary", task_type="ship", task_id=name)
+
+    known, other = (alma.assess(context=f"{TASK} {word}", agent="dev", task_type="ship") for word in ("today", "9"))
+
+    assert (known.successes, known.trials) == (other.successes, other.trials) == (6, 12)
+    assert known.confidence_score < 0.2 < 0.4 < other.confidence_score
+    assert "this very task 0 of 6 times" in known.summary

@@ -142,8 +142,9 @@ class Projection:
     def _empty(self) -> None:
         self._log: list[Trial] = []
         self._place: dict[str, int] = {}
-        self._task_of: dict[tuple[str, str | None, str | None], int] = {}
+        self._task_of: dict[tuple[str, str | None, str | None, str | None], int] = {}
         self._tasks_named: dict[str, list[int]] = {}
+        self._tasks_told: dict[str, list[int]] = {}
         self._task_texts: list[str] = []
         self._labels: list[list[tuple[int, Label]]] = []
         self._trials: list[list[int]] = []
@@ -163,7 +164,7 @@ class Projection:
         at = len(self._log)
         self._log.append(trial)
         self._place[trial.id] = at
-        task = self._task_of.get((trial.task, trial.task_type, trial.difficulty), -1)
+        task = self._task_of.get((trial.task, trial.told, trial.task_type, trial.difficulty), -1)
         if task < 0:
             task = self._find_task(trial, at)
         form = self._way_forms.get(trial.way)
@@ -188,7 +189,10 @@ class Projection:
             self._task_texts.append(trial.text)
             self._labels.append([(at, label)])
             self._trials.append([])
-        self._task_of[trial.task, trial.task_type, trial.difficulty] = task
+        self._task_of[trial.task, trial.told, trial.task_type, trial.difficulty] = task
+        told = self._tasks_told.setdefault(trial.told or trial.task, [])
+        if task not in told:
+            told.append(task)
         return task
 
     def _find_form(self, way: str, at: int) -> int:
@@ -311,7 +315,7 @@ class Projection:
 
     def _own_kind(self, question: Question) -> int | None:
         """Returns the kind in which the very task was tried, if it may be of the stated type."""
-        for task in reversed(self._tasks_named.get(question.task or "", ())):
+        for task in reversed(self._tasks_told.get(question.task or "", ())):
             kind = self._kinds.kind_of.get(task)
             if kind is not None and (question.task_type is None or self._kinds.labels[kind][0] in (None, question.task_type)):
                 return kind
@@ -325,9 +329,13 @@ class Projection:
         if vector is None:
             return sheet.ask(None, nearness)
         similarities = self._texts.tasks[sheet.tasks] @ vector
-        if task is not None:
-            similarities[np.isin(sheet.tasks, self._tasks_named[task])] = 1.0
-        return sheet.ask(similarities, nearness)
+        if task is None:
+            return sheet.ask(similarities, nearness)
+        same = self._tasks_told[task]
+        similarities[np.isin(sheet.tasks, same)] = 1.0
+        runs = [self._log[at].worth for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
+        own = runs.count(1.0), runs.count(0.5), len(runs) - runs.count(None)
+        return replace(sheet.ask(similarities, nearness), own=own)
 
     def _last_used(self, kind: int) -> int:
         return max(self._trials[task][-1] for task in self._kinds.tasks_of(kind))

@@ -100,6 +100,8 @@ class Table:
     """Checks that an outcome is of such a task, by its id."""
     task_type: str | None = None
     """Stated type of the tasks."""
+    own: tuple[int, int, int] = (0, 0, 0)
+    """Successes, partial successes and judged trials of the very task that is asked about."""
 
     def find(self, action: str) -> Row | None:
         """Returns the row that an action belongs to: equal words, the same call or command, else the nearest of one way."""

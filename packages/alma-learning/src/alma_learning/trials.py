@@ -48,6 +48,8 @@ class Trial:
     session: str | None = None
     """The run: outcomes of one session are one cluster."""
     error: str | None = None
+    told: str | None = None
+    """Key of the words of the task, where `task` is an id: a question in these words is about it."""
     is_hidden: bool = False
     """Recorded for another user: it counts, but its words are shown only where two users, or an outcome without a user, brought them."""
 
@@ -58,7 +60,7 @@ class Question:
 
     text: str | None = None
     task: str | None = None
-    """Key of the task, if it may have been tried itself."""
+    """Key of the task in words, if it may have been tried itself."""
     task_type: str | None = None
     vector: Vector | None = None
     """The vector of `text`, if it is known."""

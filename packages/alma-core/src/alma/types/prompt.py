@@ -76,7 +76,7 @@ def way_lines(ways: Sequence[StrategyRecord], now: datetime | None) -> list[str]
     if not ways:
         return []
     first = ways[0]
-    heading = TRIED_WAYS if first.rule != FAILS and first.successes + first.partials >= first.failures else NOTHING_WORKED
+    heading = TRIED_WAYS if 2 * first.successes + first.partials > first.trials else NOTHING_WORKED
     return [heading, *(f"[{way.tag}] {way.line(now, parts_of(way.tag or '')[0])}" for way in ways)]
 
 

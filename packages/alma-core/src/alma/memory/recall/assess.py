@@ -82,31 +82,30 @@ def assess(
 
 
 def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
-    """The rate of success on such tasks whatever is tried."""
+    """The rate of success on such tasks whatever is tried. Of a task that was tried before its own runs weigh beside it, each whole."""
     if not table.trials:
         return _Known(EVEN, Range(lower=0.0, upper=1.0), 0, 0, Judgement.UNKNOWN)
-    worth, share = table.successes + table.partials / 2, _independent_share(table)
-    around = Tally(share * worth, share * table.trials).interval()
-    score = (worth + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
+    wholes, parts, runs = table.own
+    own, worth = wholes + parts / 2, table.successes + table.partials / 2
+    share = _independent_share(table)
+    around = Tally(own + share * (worth - own), runs + share * (table.trials - runs)).interval()
+    kind = (worth + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
+    score = (own + PRIOR_TRIALS * kind) / (runs + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
     if around.lower > EVEN:
         judgement = Judgement.SEEMS_TO_WORK
     elif around.upper < EVEN:
         judgement = Judgement.SEEMS_TO_FAIL
     in_part = f", {table.partials} in part" if table.partials else ""
-    tasks = f"{table.tasks} task{'' if table.tasks == 1 else 's'}{in_part}"
-    said = f"worked {table.successes} of {times(table.trials)} ({tasks})"
+    said = f"worked {table.successes} of {times(table.trials)} ({table.tasks} task{'' if table.tasks == 1 else 's'}{in_part})"
+    if 0 < runs < table.trials:
+        said += f", this very task {wholes} of {times(runs)}"
     interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
     return _Known(score, interval, table.trials, table.successes, judgement, said, rows)
 
 
 def _independent_share(table: Table) -> float:
-    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size).
-
-    For that very task, when nothing else is known, its own runs count whole.
-    """
-    if table.tasks == 1 and table.nearness == 1.0:
-        return 1.0
+    """Returns how many independent trials one is worth: those of one task are alike (the design effect of clusters of equal size)."""
     retries = max(table.trials / max(table.tasks, 1), 1.0)
     return 1 / (1 + ALIKE * (retries - 1))
 
