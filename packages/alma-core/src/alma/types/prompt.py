@@ -14,7 +14,7 @@ from alma.types.packing import packed
 from alma.types.recalled import Recalled
 from alma.types.repeats import without_repeats
 from alma.types.sentences import ATTEMPT, brief
-from alma.types.strategies import FAILS, TRIED, StrategyRecord
+from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import defused, parts_of
 from alma.types.timeline import Timeline
 from alma.types.timeline_notes import dates, in_time_order, is_dated
