@@ -183,7 +183,7 @@ class ActionWarning(Value):
 class ActionCheck(Value):
     """Known reasons why an action would fail. Warnings are ordered nearest first.
 
-    `elsewhere` are what the action matches as well, but what was learned on other tasks than the one asked about: to be known, not a warning.
+    `elsewhere` are what the action matches as well, but what was learned on quite other tasks than the one asked about: to be known, not a warning.
     `hint` says what may be wrong where there is no warning: an agent with a similar name is known.
     """
 

@@ -11,7 +11,7 @@ from alma.memory.rules import Records, Rule
 from alma.text import matched_text, spelt
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
-from alma_learning import Question, Row, Side, Status, Table
+from alma_learning import Found, Question, Row, Side, Status, Table
 
 _VERDICTS: Mapping[tuple[Side, bool], Judgement] = {
     (Side.WORKS, True): Judgement.WORKS,
@@ -105,8 +105,8 @@ def records_in(
 
 def found_record(
     view: View, action: str, question: Question, *, reader: str, is_of_steps: bool = False
-) -> tuple[StrategyRecord, Row, Rule | None] | None:
-    """Returns the record of the way that an action belongs to; `None` where it was not tried."""
+) -> tuple[StrategyRecord, Found, Rule | None] | None:
+    """Returns the record of the way that an action belongs to, with its row as it was found; `None` where it was not tried."""
     found = view.side(is_of_steps=is_of_steps).find(action, question)
     if found is None:
         return None
@@ -121,7 +121,7 @@ def found_record(
         is_elsewhere=found.is_elsewhere,
         similarity=question.text is not None,
     )
-    return record, found.row, rule
+    return record, found, rule
 
 
 def _label(text: str | None) -> str | None:
