@@ -97,7 +97,7 @@ class Projection:
         return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
 
     def find(self, action: str, question: Question) -> Found | None:
-        """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task."""
+        """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task: the nearest that goes as it goes on most."""
         table = self.table(question)
         row = table.find(action)
         if row is not None:
@@ -105,14 +105,15 @@ class Projection:
         form = self._forms.get(normalise(action))
         if form is None:
             return None
-        vector = self._vector_of(question)
+        vector, found = self._vector_of(question), list[Found]()
         for score, kind, _ in self._rank(vector, question.task_type)[:NEXT_KINDS]:
             if any(self._log_forms[at] == form for task in self._kinds.tasks_of(kind) for at in self._trials[task]):
-                other = self._answer(kind, vector, score, None)
                 place = self._sheet([kind]).words.get(self._form_words[form])
                 if place is not None:
-                    return Found(other.rows[place], other, is_elsewhere=True)
-        return None
+                    other = self._answer(kind, vector, score, None)
+                    found.append(Found(other.rows[place], other, is_elsewhere=True))
+        works = sum(2 * each.row.successes - each.row.trials for each in found) >= 0
+        return next((each for each in found if (2 * each.row.successes >= each.row.trials) is works), None)
 
     def tables(self) -> Iterator[Table]:
         """Yields the table of every kind of task, the newest used first."""

@@ -30,8 +30,8 @@ MOST_NAMING = 100
 """The number of stated patterns, those that share most words with the code in an action, that are looked at."""
 
 UNLIKE = 0.15
-"""Nearness of another kind of task below which what failed on it, in equal words, warns of nothing. On played worlds (`benchmarks.played`) .79 of what
-mostly failed is warned of, and .013 of what is good; without other kinds .73 and .013, with all of them .82 and .013."""
+"""Nearness of another kind of task below which what failed on it, in equal words, warns of nothing. On played worlds (`benchmarks.played`) .79 of
+what mostly failed is warned of, and .013 of what is good; without other kinds .73 and .013, with all of them .82 and .013."""
 
 MOST = 8
 SUMMARY_CHARS = 200
