@@ -77,8 +77,9 @@ def test_the_same_error_with_another_module_is_another_error() -> None:
 
 @given(st.text(max_size=200))
 def test_no_command_line_breaks_the_reader(line: str) -> None:
-    shell.judged(line, False)
-    shell.settled(line, True)
+    failed = shell.judged(line, False)
+    assert [one.shown for one in shell.settled(line, False)] == ([failed.shown] if failed else [])
+    assert all(passed.covers(passed) for passed in shell.settled(line, True))
 
 
 @pytest.mark.parametrize(

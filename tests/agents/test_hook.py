@@ -27,14 +27,6 @@ def drive(payload: object, host: str = "claude-code") -> str:
     return ended.stdout
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / ".alma").mkdir()
-    (tmp_path / ".alma" / "config.yaml").write_text("alma: {project_id: shop, embedding_provider: hash}\n")
-    ALMA.from_config(tmp_path / ".alma" / "config.yaml").close()
-    return tmp_path
-
-
 def call(project: Path, session: str, command: str, number: str, error: str = "") -> dict[str, object]:
     shared = {
         "session_id": session,

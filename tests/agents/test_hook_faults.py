@@ -54,14 +54,6 @@ PAYLOADS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / ".alma").mkdir()
-    (tmp_path / ".alma" / "config.yaml").write_text("alma: {project_id: shop, embedding_provider: hash}\n")
-    ALMA.from_config(tmp_path / ".alma" / "config.yaml").close()
-    return tmp_path
-
-
 def folder_of(project: Path) -> str:
     return str(project / ".alma" / "agents")
 

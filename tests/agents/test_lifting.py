@@ -4,7 +4,6 @@ import json
 import random
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from alma import ALMA
@@ -15,14 +14,6 @@ from alma_agents.lifting import lift_of
 from alma_cli.app import app
 
 NAMES = [f"mod_{number}" for number in range(12)]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / ".alma").mkdir()
-    (tmp_path / ".alma" / "config.yaml").write_text("alma: {project_id: shop, embedding_provider: hash}\n")
-    ALMA.from_config(tmp_path / ".alma" / "config.yaml").close()
-    return tmp_path
 
 
 def folder_of(project: Path) -> str:

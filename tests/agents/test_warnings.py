@@ -21,14 +21,6 @@ ERROR = 'Exit code 1\nnpm error Missing script: "e2e"'
 REFUSED = "Exit code 1\nError: connect ECONNREFUSED db.internal"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / ".alma").mkdir()
-    (tmp_path / ".alma" / "config.yaml").write_text("alma: {project_id: shop, embedding_provider: hash}\n")
-    ALMA.from_config(tmp_path / ".alma" / "config.yaml").close()
-    return tmp_path
-
-
 def payload(project: Path, session: str, name: str, command: str, **more: object) -> dict[str, object]:
     shared = {"session_id": session, "cwd": str(project), "tool_name": "Bash", "tool_use_id": f"{session}-{command}"}
     return {**shared, "hook_event_name": name, "tool_input": {"command": command}, **more}

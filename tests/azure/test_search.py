@@ -16,7 +16,7 @@ from alma.testing import CandidateSearchContract, make_vector_changes
 from alma_azure import CosmosSearch, open_search
 from alma_testing.contracts.candidate_search import DIMENSION, changes, directions, query
 from alma_testing.fakes import MockEmbedder
-from contract_service import Answer
+from contract_service import Answer, searches_of
 from cosmos_service import KEY, TOKEN, CosmosService
 
 QUESTION = "How long do tokens live?"
@@ -41,17 +41,8 @@ def options(service: CosmosService) -> dict[str, object]:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Callable[..., CosmosSearch]]:
-    """Opens searches of one project, which are closed at the end."""
-    made: list[CosmosSearch] = []
-
-    def open_it(options: dict[str, object], dimension: int = DIMENSION) -> CosmosSearch:
-        fingerprint = MockEmbedder(dimension).fingerprint
-        made.append(open_search(VectorsRequest(str(tmp_path), "d1", "shop", fingerprint, options, lambda seq: f"head {seq}")))
-        return made[-1]
-
-    yield open_it
-    for search in made:
-        search.close()
+    with searches_of(tmp_path, open_search) as open_it:
+        yield open_it
 
 
 @pytest.fixture

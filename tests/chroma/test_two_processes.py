@@ -8,7 +8,7 @@ from pathlib import Path
 import chromadb
 import pytest
 
-from beside_an_index import process
+from beside_an_index import process, work_in_turn_and_at_once
 from chroma_server import served
 
 pytestmark = pytest.mark.slow
@@ -39,15 +39,8 @@ def entries(port: int) -> int:
 
 def test_each_finds_what_the_other_learned_and_nothing_is_written_twice(config: Path, port: int) -> None:
     with process(config) as one, process(config) as other:
-        for number, each in enumerate((one, other, one, other), start=1):
-            each.ask(f"it.learn('turn', {number})")
-            assert (one.ask("it.found()"), other.ask("it.found()")) == (str(number), str(number))
-        with ThreadPoolExecutor(2) as both:
-            worked = both.map(lambda pair: pair[0].ask(f"it.work({pair[1]!r}, 15)"), ((one, "one"), (other, "other")))
-            assert list(worked) == ["'all found'", "'all found'"]
-        assert (one.ask("it.found()"), other.ask("it.found()")) == ("34", "34")
+        work_in_turn_and_at_once(one, other)
         assert int(one.ask("it.written")) + int(other.ask("it.written")) == 34
-        assert one.ask("it.held()") == other.ask("it.held()") == "(34, 34)"
     assert entries(port) == 34
 
 

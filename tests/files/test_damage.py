@@ -17,8 +17,7 @@ from alma.protocols import StoreRequest
 from alma.testing import MockEmbedder
 from alma_files import database, open_files
 from alma_testing.clocks import START
-
-TASK = "Test the login form"
+from file_stores import TASK, journal_of, learned, opened
 
 LEARNING = """
 import sys
@@ -27,20 +26,6 @@ with ALMA.open(sys.argv[1], project_id="shop", storage="file", embedding_provide
     for number in range(10_000):
         print(alma.learn("helena", f"Test {number}", "success", f"Way {number}").id, flush=True)
 """
-
-
-def opened(folder: Path, **given: object) -> ALMA:
-    return ALMA.open(folder, **{"project_id": "shop", "storage": "file", "embedding_provider": "hash", **given})
-
-
-def journal_of(folder: Path) -> Path:
-    return folder / "alma.files" / "shop.jsonl"
-
-
-def learned(folder: Path, count: int = 3) -> None:
-    with opened(folder) as alma:
-        for number in range(count):
-            alma.learn("helena", f"{TASK} {number}", "success", f"Try field {number}")
 
 
 @pytest.mark.parametrize("calls", [1, 7, 20])

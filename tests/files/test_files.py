@@ -10,23 +10,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
-
-TASK = "Test the login form"
-
-
-def opened(folder: Path, **given: object) -> ALMA:
-    return ALMA.open(folder, **{"project_id": "shop", "storage": "file", "embedding_provider": "hash", **given})
-
-
-def journal_of(folder: Path) -> Path:
-    return folder / "alma.files" / "shop.jsonl"
-
-
-def learned(folder: Path, count: int = 3) -> None:
-    with opened(folder) as alma:
-        for number in range(count):
-            alma.learn("helena", f"{TASK} {number}", "success", f"Try field {number}")
-
+from file_stores import TASK, journal_of, learned, opened
 
 LEARNING = """
 with ALMA.open(Path(sys.argv[1]), project_id="shop", storage="file", embedding_provider="hash") as alma:

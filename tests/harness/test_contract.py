@@ -12,7 +12,7 @@ import pytest
 from alma import ALMA
 from alma.testing import IntegrationContract
 from alma_testing.contracts.integration import Played, Scene
-from chat_scenes import play_chats
+from chat_scenes import ChatContract, play_chats
 from chat_server import plain_client
 from harness_scenes import play_function, play_harness
 
@@ -55,20 +55,8 @@ class TestDecoratedCoroutineFunctions(TestDecoratedFunctions):
     is_async = True
 
 
-class Chats(IntegrationContract):
-    """A loop of the user around `create`, over HTTP on loopback."""
-
-    has_interrupts = has_guardrail = has_one_verdict = False
-    family = "openai"
-    is_async = is_stream = False
-
-    def play(self, alma: ALMA, scene: Scene) -> Played:
-        is_async = self.is_async or scene.is_async
-
-        def client(family: str, url: str) -> object:
-            return plain_client(family, url, is_async=is_async)
-
-        return play_chats(alma, scene, self.family, client, is_async=is_async, is_stream=self.is_stream)
+class Chats(ChatContract):
+    client = staticmethod(plain_client)
 
 
 class TestOpenAIChats(Chats):

@@ -9,9 +9,7 @@ import pytest
 
 from alma import ALMA
 from alma.harness import remembered_client
-from alma.testing import IntegrationContract
-from alma_testing.contracts.integration import Played, Scene
-from chat_scenes import play_chats
+from chat_scenes import ChatContract
 from chat_server import chat_server
 
 
@@ -25,18 +23,8 @@ def client_of(family: str, url: str, *, is_async: bool) -> Any:
     return made(api_key="none", base_url=url, max_retries=0)
 
 
-class Chats(IntegrationContract):
-    has_interrupts = has_guardrail = has_one_verdict = False
-    family = "openai"
-    is_async = is_stream = False
-
-    def play(self, alma: ALMA, scene: Scene) -> Played:
-        is_async = self.is_async or scene.is_async
-
-        def client(family: str, url: str) -> Any:
-            return client_of(family, url, is_async=is_async)
-
-        return play_chats(alma, scene, self.family, client, is_async=is_async, is_stream=self.is_stream)
+class Chats(ChatContract):
+    client = staticmethod(client_of)
 
 
 class TestOpenAI(Chats):

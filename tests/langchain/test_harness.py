@@ -18,7 +18,7 @@ from alma import ALMA, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
 from alma_testing.contracts.integration import Played, Scene, Turn
 from chain_scenes import _model, _tool
-from framework_scenes import play_agents
+from framework_scenes import cancel_run, play_agents
 
 
 class TestHarness(IntegrationContract):
@@ -38,17 +38,7 @@ def agent(scene: Scene, name: str, turns: list[Turn], prompts: list[str], entere
 def cancelled(alma: ALMA, scene: Scene) -> Played:
     """Cancels the run while its first tool runs."""
     entered = asyncio.Event()
-    harness = create_harness("general", scene.agent, alma, run=agent(scene, scene.agent, list(scene.turns), [], entered))
-
-    async def go() -> None:
-        running = asyncio.ensure_future(harness.arun(Context(task=scene.task)))
-        await entered.wait()
-        running.cancel()
-        await running
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(go())
-    return Played()
+    return cancel_run(alma, scene, agent(scene, scene.agent, list(scene.turns), [], entered), entered)
 
 
 @pytest.mark.parametrize("is_text", [True, False], ids=["a text", "an input by name"])

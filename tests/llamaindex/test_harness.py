@@ -15,7 +15,7 @@ from alma.testing import IntegrationContract
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever
 from alma_llamaindex.testing import ScriptedLLM
 from alma_testing.contracts.integration import Played, Scene, Turn
-from framework_scenes import play_agents
+from framework_scenes import cancel_run, play_agents
 from llama_scenes import Guardrail, agents_of, script
 
 pytestmark = pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
@@ -64,17 +64,7 @@ def cancelled(alma: ALMA, scene: Scene) -> Played:
         return ""
 
     waiting = FunctionAgent(name=scene.agent, llm=ScriptedLLM(script(list(scene.turns), [])), tools=[deploy])
-    harness = create_harness("general", scene.agent, alma, run=waiting)
-
-    async def go() -> None:
-        running = asyncio.ensure_future(harness.arun(Context(task=scene.task)))
-        await entered.wait()
-        running.cancel()
-        await running
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(go())
-    return Played()
+    return cancel_run(alma, scene, waiting, entered)
 
 
 def test_an_agent_that_is_handed_over_to_is_shown_its_own_notes(alma: ALMA) -> None:

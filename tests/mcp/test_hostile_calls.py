@@ -12,44 +12,11 @@ from alma.errors import StorageError
 from alma_mcp import create_server
 from alma_mcp.opening import Opening
 from alma_mcp.tools import TOOLS
-from mcp_servers import answer, make_project, refusal
+from mcp_servers import CALLS_OF_AGENTS, CALLS_OF_NO_AGENT, answer, make_project, refusal
 
 pytestmark = pytest.mark.anyio
 
-GOOD: dict[str, dict[str, Any]] = {
-    "alma_retrieve": {"task": "Deploy"},
-    "query_memory": {"question": "Deploy?"},
-    "alma_check": {"action": "deploy"},
-    "alma_strategies": {"task": "Deploy"},
-    "alma_assess": {"context": "Deploy"},
-    "alma_explain": {"query": "Deploy", "memory_id": "x"},
-    "alma_learn": {"task": "Deploy", "outcome": "success", "strategy_used": "blue-green"},
-    "alma_record_usage": {"retrieved_memory_ids": ["x"]},
-    "alma_record_feedback": {"memory_id": "x", "signal": "used"},
-    "alma_settle": {"episode_id": "x", "outcome": "success"},
-    "alma_add_knowledge": {"domain": "d", "fact": "f"},
-    "alma_add_preference": {"user_id": "maria", "category": "c", "preference": "p"},
-    "alma_add_anti_pattern": {"pattern": "p", "why_bad": "w"},
-    "get_self_model": {},
-    "update_self_model": {"nodes": [{"type": "Goal", "name": "ship"}]},
-    "alma_wakeup": {},
-    "alma_handoff": {"goal": "g", "last_action": "a"},
-    "alma_workflow_learn": {"workflow_id": "w", "result": "success", "summary": "s"},
-    "alma_retrieve_scoped": {"query": "Deploy", "scope": "agent_only"},
-    "alma_stats": {},
-    "alma_forget": {},
-    "alma_history": {"memory_id": "x"},
-    "alma_undo": {"to": 0},
-    "alma_checkpoint": {"workflow_id": "w", "state": {}},
-    "alma_resume": {"workflow_id": "w"},
-    "alma_merge_states": {"workflow_id": "w", "states": [{}]},
-    "alma_link_artifact": {"workflow_id": "w", "artifact_type": "code", "ref": "r"},
-    "alma_get_artifacts": {"workflow_id": "w"},
-    "alma_cleanup_checkpoints": {"workflow_id": "w"},
-}
-"""A call of each tool, without its agent."""
-
-OF_NO_AGENT = {name for name in GOOD if name.endswith(("checkpoint", "checkpoints", "resume", "states", "artifact", "artifacts"))}
+GOOD = CALLS_OF_AGENTS | CALLS_OF_NO_AGENT
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +42,7 @@ WRONG: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("tool", GOOD)
 async def test_an_argument_of_another_kind_is_refused_and_nothing_is_stored(alma: ALMA, tool: str) -> None:
-    whole = {**GOOD[tool], **({} if tool in OF_NO_AGENT else {"agent": "helena"})}
+    whole = {**GOOD[tool], **({} if tool in CALLS_OF_NO_AGENT else {"agent": "helena"})}
     before = alma.get_stats().journal_records
     async with Client(create_server(alma, profile=[tool])) as client:
         (listed,) = (await client.list_tools()).tools
@@ -89,7 +56,7 @@ async def test_an_argument_of_another_kind_is_refused_and_nothing_is_stored(alma
     assert alma.get_stats().journal_records == before
 
 
-@pytest.mark.parametrize("tool", sorted(set(GOOD) - OF_NO_AGENT))
+@pytest.mark.parametrize("tool", sorted(CALLS_OF_AGENTS))
 async def test_an_agent_name_that_is_none_or_deceives_the_eye_is_refused(alma: ALMA, tool: str) -> None:
     before = alma.get_stats().journal_records
     async with Client(create_server(alma, profile=[tool])) as client:

@@ -13,7 +13,7 @@ from alma.text import estimate_tokens
 from alma.types.kinds import VerdictSource
 from alma_mcp import NONE, Access, create_server
 from alma_mcp.tools import TOOLS
-from mcp_servers import answer, refusal
+from mcp_servers import CALLS_OF_AGENTS, CALLS_OF_NO_AGENT, answer, refusal
 
 pytestmark = pytest.mark.anyio
 
@@ -300,58 +300,22 @@ async def test_a_bound_client_needs_no_names(alma: ALMA) -> None:
     assert {item["kind"] for item in found["memories"]} == {"strategy", "user_preference"}
 
 
-ALL_CALLS: dict[str, dict[str, Any]] = {
-    "alma_retrieve": {"task": "Deploy"},
-    "query_memory": {"question": "Deploy?"},
-    "alma_check": {"action": "deploy"},
-    "alma_strategies": {"task": "Deploy"},
-    "alma_assess": {"context": "Deploy"},
-    "alma_explain": {"query": "Deploy", "memory_id": "x"},
-    "alma_learn": {"task": "Deploy", "outcome": "success", "strategy_used": "blue-green"},
-    "alma_record_usage": {"retrieved_memory_ids": ["x"]},
-    "alma_record_feedback": {"memory_id": "x", "signal": "used"},
-    "alma_settle": {"episode_id": "x", "outcome": "success"},
-    "alma_add_knowledge": {"domain": "d", "fact": "f"},
-    "alma_add_preference": {"user_id": "maria", "category": "c", "preference": "p"},
-    "alma_add_anti_pattern": {"pattern": "p", "why_bad": "w"},
-    "get_self_model": {},
-    "update_self_model": {"nodes": [{"type": "Goal", "name": "ship"}]},
-    "alma_wakeup": {},
-    "alma_handoff": {"goal": "g", "last_action": "a"},
-    "alma_workflow_learn": {"workflow_id": "w", "result": "success", "summary": "s"},
-    "alma_retrieve_scoped": {"query": "Deploy", "scope": "agent_only"},
-    "alma_stats": {},
-    "alma_forget": {},
-    "alma_history": {"memory_id": "x"},
-    "alma_undo": {"to": 0},
-}
-
-
-OF_NO_AGENT: dict[str, dict[str, Any]] = {
-    "alma_checkpoint": {"workflow_id": "w", "state": {}},
-    "alma_resume": {"workflow_id": "w"},
-    "alma_merge_states": {"workflow_id": "w", "states": [{}]},
-    "alma_link_artifact": {"workflow_id": "w", "artifact_type": "code", "ref": "r"},
-    "alma_get_artifacts": {"workflow_id": "w"},
-    "alma_cleanup_checkpoints": {"workflow_id": "w"},
-}
-"""Workflows belong to a project, or to a user of it."""
-
-
-@pytest.mark.parametrize("tool", ALL_CALLS)
+@pytest.mark.parametrize("tool", CALLS_OF_AGENTS)
 async def test_no_tool_lets_a_bound_client_act_as_another_agent(alma: ALMA, tool: str) -> None:
-    said = refusal(await call(alma, tool, HELENA, agent="victor", **ALL_CALLS[tool]))
+    said = refusal(await call(alma, tool, HELENA, agent="victor", **CALLS_OF_AGENTS[tool]))
     assert "this client acts as the agent 'helena' and cannot act as 'victor'" in said
 
 
 def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
-    assert set(ALL_CALLS) == set(TOOLS) - {"alma_health", *OF_NO_AGENT}
+    assert set(CALLS_OF_AGENTS) == set(TOOLS) - {"alma_health", *CALLS_OF_NO_AGENT}
 
 
-@pytest.mark.parametrize("tool", sorted({*ALL_CALLS, *OF_NO_AGENT} - {"alma_settle", "alma_stats", "alma_undo"}))
+@pytest.mark.parametrize("tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_settle", "alma_stats", "alma_undo"}))
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:
-    said = refusal(await call(alma, tool, Access("helena", user), **{**ALL_CALLS, **OF_NO_AGENT}[tool] | {"user_id": "otto"}))
+    said = refusal(
+        await call(alma, tool, Access("helena", user), **{**CALLS_OF_AGENTS, **CALLS_OF_NO_AGENT}[tool] | {"user_id": "otto"})
+    )
     assert "cannot name the user 'otto'" in said
 
 

@@ -9,13 +9,12 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
-from alma.protocols import CandidateFactory, VectorsRequest
+from alma.protocols import CandidateFactory
 from alma.testing import CandidateSearchContract, make_vector_changes
 from alma_pinecone import PineconeSearch, open_search
 from alma_pinecone import unseen as unseen_module
 from alma_testing.contracts.candidate_search import DIMENSION, changes, directions, query
-from alma_testing.fakes import MockEmbedder
-from contract_service import Answer
+from contract_service import Answer, searches_of
 from pinecone_service import KEY, PineconeService
 
 QUESTION = "How long do tokens live?"
@@ -37,17 +36,8 @@ def options(service: PineconeService) -> dict[str, object]:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Callable[..., PineconeSearch]]:
-    """Opens searches of one project, which are closed at the end."""
-    made: list[PineconeSearch] = []
-
-    def open_it(options: dict[str, object], dimension: int = DIMENSION) -> PineconeSearch:
-        fingerprint = MockEmbedder(dimension).fingerprint
-        made.append(open_search(VectorsRequest(str(tmp_path), "d1", "shop", fingerprint, options, lambda seq: f"head {seq}")))
-        return made[-1]
-
-    yield open_it
-    for search in made:
-        search.close()
+    with searches_of(tmp_path, open_search) as open_it:
+        yield open_it
 
 
 @pytest.fixture

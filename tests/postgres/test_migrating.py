@@ -1,5 +1,6 @@
 """A store moves to the server and back, with its journals."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,18 +61,23 @@ def test_a_store_that_is_there_is_left_alone(filled: ALMA, server: PostgresServe
     filled.close()
 
 
-def test_an_interrupted_move_goes_on_where_it_stopped(
-    filled: ALMA, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = f"{server.url}?schema={schema_of(tmp_path)}"
+def stop_at(step: str, move: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a move that ends at a step."""
 
     def stop(*_: object) -> None:
         raise StorageError("the power went off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Copying, "_compared", stop)
+        patched.setattr(Copying, step, stop)
         with pytest.raises(StorageError, match="power"):
-            filled.migrate(url)
+            move()
+
+
+def test_an_interrupted_move_goes_on_where_it_stopped(
+    filled: ALMA, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{server.url}?schema={schema_of(tmp_path)}"
+    stop_at("_compared", lambda: filled.migrate(url), monkeypatch)
     report = filled.migrate(url)
     assert report.kept == report.rows > 0
 
@@ -82,15 +88,8 @@ def test_an_interrupted_move_from_the_server_goes_on_where_it_stopped(
     url = f"{server.url}?schema={schema_of(tmp_path)}"
     filled.migrate(url)
     back = str(tmp_path / "back" / "alma.db")
-
-    def stop(*_: object) -> None:
-        raise StorageError("the power went off")
-
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=url, clock=clock) as there:
-        with monkeypatch.context() as patched:
-            patched.setattr(Copying, "_compared", stop)
-            with pytest.raises(StorageError, match="power"):
-                there.migrate(back)
+        stop_at("_compared", lambda: there.migrate(back), monkeypatch)
         assert not Path(back).exists()
         report = there.migrate(back)
         assert report.kept == report.rows > 0
@@ -104,14 +103,7 @@ def test_a_move_begins_again_if_the_store_has_changed(
     filled: ALMA, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"{server.url}?schema={schema_of(tmp_path)}"
-
-    def stop(*_: object) -> None:
-        raise StorageError("the power went off")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Copying, "_copy_text", stop)
-        with pytest.raises(StorageError, match="power"):
-            filled.migrate(url)
+    stop_at("_copy_text", lambda: filled.migrate(url), monkeypatch)
     filled.learn("helena", "Test one form more", "success")
     report = filled.migrate(url)
     assert report.kept == 0

@@ -1,12 +1,11 @@
 """Two real processes beside one index of pgvector."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from beside_an_index import process
+from beside_an_index import process, work_in_turn_and_at_once
 from postgres_server import PostgresServer
 from store_fixtures import schema_of
 
@@ -42,14 +41,7 @@ def rows(url: str, folder: Path) -> tuple[int, int]:
 
 def test_each_finds_what_the_other_learned_and_no_row_is_written_twice(config: Path, url: str, tmp_path: Path) -> None:
     with process(config) as one, process(config) as other:
-        for number, each in enumerate((one, other, one, other), start=1):
-            each.ask(f"it.learn('turn', {number})")
-            assert (one.ask("it.found()"), other.ask("it.found()")) == (str(number), str(number))
-        with ThreadPoolExecutor(2) as both:
-            worked = both.map(lambda pair: pair[0].ask(f"it.work({pair[1]!r}, 15)"), ((one, "one"), (other, "other")))
-            assert list(worked) == ["'all found'", "'all found'"]
-        assert (one.ask("it.found()"), other.ask("it.found()")) == ("34", "34")
-        assert one.ask("it.held()") == other.ask("it.held()") == "(34, 34)"
+        work_in_turn_and_at_once(one, other)
     assert rows(url, tmp_path) == (34, 34)
 
 

@@ -1,4 +1,4 @@
-"""Helpers that inspect episodes."""
+"""Helpers that make and inspect episodes."""
 
 import math
 from collections.abc import Sequence
@@ -6,6 +6,26 @@ from datetime import datetime
 from typing import NamedTuple
 
 from alma import ALMA, Outcome
+
+TASK = "Rebook a flight"
+GOOD, BAD = ("look up", "rebook"), ("look up", "refund")
+"""The tools of attempts that succeed, and of such that fail."""
+
+
+def ended(alma: ALMA, tools: Sequence[str], verdict: str = "unverified", *, agent: str = "clerk", task: str = TASK) -> str:
+    """Makes an attempt with these tools, and returns its id."""
+    with alma.episode(agent, task) as episode:
+        for tool in tools:
+            episode.step(tool, ok=True)
+        episode.end(verdict)
+    return episode.id
+
+
+def judge(alma: ALMA, times: int, *, agent: str = "clerk") -> None:
+    """Makes attempts of both sorts that are judged."""
+    for _ in range(times):
+        ended(alma, GOOD, "success", agent=agent)
+        ended(alma, BAD, "failure", agent=agent)
 
 
 class Counts(NamedTuple):

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,18 @@ def process(config: Path) -> OtherProcess:
     return OtherProcess(
         f"import sys; sys.path.insert(0, {here!r})\nimport beside_an_index as b\nit = b.Beside({str(config)!r})\n"
     )
+
+
+def work_in_turn_and_at_once(one: OtherProcess, other: OtherProcess) -> None:
+    """Lets two processes learn 34 facts, first in turn and then at the same time. Each has to find all of them, by the index alone, too."""
+    for number, each in enumerate((one, other, one, other), start=1):
+        each.ask(f"it.learn('turn', {number})")
+        assert (one.ask("it.found()"), other.ask("it.found()")) == (str(number), str(number))
+    with ThreadPoolExecutor(2) as both:
+        worked = both.map(lambda pair: pair[0].ask(f"it.work({pair[1]!r}, 15)"), ((one, "one"), (other, "other")))
+        assert list(worked) == ["'all found'", "'all found'"]
+    assert (one.ask("it.found()"), other.ask("it.found()")) == ("34", "34")
+    assert one.ask("it.held()") == other.ask("it.held()") == "(34, 34)"
 
 
 class Beside:

@@ -3,10 +3,12 @@
 import asyncio
 import json
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any
 
 from alma import ALMA
 from alma.harness import remembered_client
+from alma.testing import IntegrationContract
 from alma_testing.contracts.integration import HandOver, Played, Scene, Turn
 from chat_server import chat_server
 
@@ -15,6 +17,21 @@ Client = Callable[[str, str], Any]
 
 Answer = tuple[str, list[tuple[str, str, Any]]]
 """The text, and the calls as (id, name, arguments)."""
+
+
+class ChatContract(IntegrationContract):
+    """The contract for a loop of the user around `create`, over HTTP on loopback."""
+
+    has_interrupts = has_guardrail = has_one_verdict = False
+    family = "openai"
+    is_async = is_stream = False
+    client: Callable[..., Any]
+    """Makes a client of a family for an address, `is_async` or not."""
+
+    def play(self, alma: ALMA, scene: Scene) -> Played:
+        is_async = self.is_async or scene.is_async
+        client = partial(type(self).client, is_async=is_async)
+        return play_chats(alma, scene, self.family, client, is_async=is_async, is_stream=self.is_stream)
 
 
 def play_chats(alma: ALMA, scene: Scene, family: str, client: Client, *, is_async: bool, is_stream: bool) -> Played:

@@ -3,13 +3,33 @@
 import json
 import socket
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from alma.protocols import CandidateFactory, CandidateSearch, VectorsRequest
+from alma_testing.contracts.candidate_search import DIMENSION
+from alma_testing.fakes import MockEmbedder
+
+
+@contextmanager
+def searches_of(folder: Path, open_search: CandidateFactory) -> Iterator[Callable[..., Any]]:
+    """Gives a function that opens searches of one project, all of which are closed at the end."""
+    made: list[CandidateSearch] = []
+
+    def open_it(options: dict[str, object], dimension: int = DIMENSION) -> CandidateSearch:
+        fingerprint = MockEmbedder(dimension).fingerprint
+        made.append(open_search(VectorsRequest(str(folder), "d1", "shop", fingerprint, options, lambda seq: f"head {seq}")))
+        return made[-1]
+
+    yield open_it
+    for search in made:
+        search.close()
 
 
 class RefusedError(Exception):

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from alma import ALMA, Context
 from alma.harness import create_harness
 from alma_testing.contracts.integration import HandOver, Played, Scene, Turn
@@ -39,3 +41,18 @@ def parted(name: str, turns: Sequence[Turn]) -> list[tuple[str, list[Turn]]]:
             return [(name, [*own, "I hand over."]), *parted(turn.agent, turn.turns)]
         own.append(turn)
     return [(name, own)]
+
+
+def cancel_run(alma: ALMA, scene: Scene, agent: Any, entered: asyncio.Event) -> Played:
+    """Runs an agent in a harness, and cancels the run when its tool has entered."""
+    harness = create_harness("general", scene.agent, alma, run=agent)
+
+    async def go() -> None:
+        running = asyncio.ensure_future(harness.arun(Context(task=scene.task)))
+        await entered.wait()
+        running.cancel()
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(go())
+    return Played()

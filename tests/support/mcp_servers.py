@@ -29,6 +29,43 @@ alma:
     junior: {cannot_learn: [payments]}
 """
 
+CALLS_OF_AGENTS: dict[str, dict[str, Any]] = {
+    "alma_retrieve": {"task": "Deploy"},
+    "query_memory": {"question": "Deploy?"},
+    "alma_check": {"action": "deploy"},
+    "alma_strategies": {"task": "Deploy"},
+    "alma_assess": {"context": "Deploy"},
+    "alma_explain": {"query": "Deploy", "memory_id": "x"},
+    "alma_learn": {"task": "Deploy", "outcome": "success", "strategy_used": "blue-green"},
+    "alma_record_usage": {"retrieved_memory_ids": ["x"]},
+    "alma_record_feedback": {"memory_id": "x", "signal": "used"},
+    "alma_settle": {"episode_id": "x", "outcome": "success"},
+    "alma_add_knowledge": {"domain": "d", "fact": "f"},
+    "alma_add_preference": {"user_id": "maria", "category": "c", "preference": "p"},
+    "alma_add_anti_pattern": {"pattern": "p", "why_bad": "w"},
+    "get_self_model": {},
+    "update_self_model": {"nodes": [{"type": "Goal", "name": "ship"}]},
+    "alma_wakeup": {},
+    "alma_handoff": {"goal": "g", "last_action": "a"},
+    "alma_workflow_learn": {"workflow_id": "w", "result": "success", "summary": "s"},
+    "alma_retrieve_scoped": {"query": "Deploy", "scope": "agent_only"},
+    "alma_stats": {},
+    "alma_forget": {},
+    "alma_history": {"memory_id": "x"},
+    "alma_undo": {"to": 0},
+}
+"""A call of each tool that an agent calls, without its agent."""
+
+CALLS_OF_NO_AGENT: dict[str, dict[str, Any]] = {
+    "alma_checkpoint": {"workflow_id": "w", "state": {}},
+    "alma_resume": {"workflow_id": "w"},
+    "alma_merge_states": {"workflow_id": "w", "states": [{}]},
+    "alma_link_artifact": {"workflow_id": "w", "artifact_type": "code", "ref": "r"},
+    "alma_get_artifacts": {"workflow_id": "w"},
+    "alma_cleanup_checkpoints": {"workflow_id": "w"},
+}
+"""Workflows belong to a project, or to a user of it."""
+
 
 def make_project(folder: Path) -> Path:
     """Writes a configuration and makes the database, with the embedder of hashed words."""

@@ -18,6 +18,10 @@ from hypothesis import settings
 from alma import ALMA
 from facade import ManualClock, NewPlace, OpenStore, Place, StoredIn
 
+__all__ = [
+    "alma", "clock", "closed_at_the_end", "empty_database", "new_place", "open_store", "place", "pytest_collection_modifyitems", "stored_in",
+]  # fmt: skip
+
 settings.register_profile("alma", deadline=None)
 settings.load_profile("alma")
 

@@ -6,8 +6,6 @@ import json
 import logging
 import signal
 import sqlite3
-import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,6 +17,7 @@ import pytest
 
 from alma import ALMA
 from alma.types.rules import RULE
+from killed import kill_while_opening
 
 DATA = Path(__file__).parent / "data"
 KEY = bytes(range(32))
@@ -198,31 +197,12 @@ def test_a_copy_is_made_first_and_kept_until_the_file_is_compacted(name: str, tm
         assert not (tmp_path / COPY).exists()
 
 
-KILLED = """
-import os, signal, sys
-from alma import ALMA
-from alma.storage.sqlite.session import Connection
-left = [int(sys.argv[2])]
-made = Connection.__init__
-def counting(self, *given, **named):
-    made(self, *given, **named)
-    self.set_trace_callback(count)
-def count(statement):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-Connection.__init__ = counting
-ALMA.open(sys.argv[1], project_id="shop").close()
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("statements", [30, 60, 90, 120, 160, 200, 240, 270, 300])
 def test_an_upgrade_that_was_killed_is_done_by_the_next_opening(tmp_path: Path, statements: int) -> None:
     folder = unpack("plain", tmp_path)
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(statements)], capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    kill_while_opening(folder, statements=statements)
     with opened("plain", folder) as alma:
         assert alma.verify().problems == ()
         assert {key: body["way"] for key, body in records_of(alma).items()} == {

@@ -43,3 +43,4 @@ def test_a_unix_socket_is_reachable(tmp_path: Path) -> None:
         server.bind(str(tmp_path / "s"))
         server.listen()
         client.connect(str(tmp_path / "s"))
+        assert client.getpeername() == str(tmp_path / "s")

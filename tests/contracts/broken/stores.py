@@ -23,6 +23,33 @@ from alma_testing.clocks import START
 
 
 class _Project(SQLProject):
+    writing: ClassVar[type[Write] | None] = None
+    """The class that stands for `Write`."""
+
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            if self.writing is not None:
+                write.__class__ = self.writing
+            yield write
+
+    def another(self, name: str) -> SQLProject:
+        """Another project of the store."""
+        return SQLProject(
+            self._database,
+            self._text,
+            name,
+            dimension=self._dimension,
+            embedder=self._embedder,
+            migrations=self._migrations,
+            seal=self._seal,
+        )
+
+    def all_projects(self) -> list[SQLProject]:
+        """All projects of the store."""
+        with self._database.reading() as connection:
+            return [self.another(name) for (name,) in connection.execute("SELECT name FROM project")]
+
     def tidied(self, *statements: str) -> None:
         """Runs statements beside the transaction, as a store that is not careful does."""
         with self._database.transaction() as connection:
@@ -76,19 +103,8 @@ class LosesTheJournalOfUsage(_Broken):
 
 class _Leaks(_Project):
     def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
-        with self._database.reading() as connection:
-            names = [name for (name,) in connection.execute("SELECT name FROM project")]
         found: dict[str, bytes] = {}
-        for name in names:
-            other = SQLProject(
-                self._database,
-                self._text,
-                name,
-                dimension=self._dimension,
-                embedder=self._embedder,
-                migrations=self._migrations,
-                seal=self._seal,
-            )
+        for other in self.all_projects():
             found.update(other.vectors(texts))
         return found
 
@@ -100,15 +116,7 @@ class LeaksVectorsOfAnotherProject(_Broken):
 class _FindsOthers(_Project):
     def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
         mine = super().text_lists(words, **given)
-        other = SQLProject(
-            self._database,
-            self._text,
-            "lab",
-            dimension=self._dimension,
-            embedder=self._embedder,
-            migrations=self._migrations,
-            seal=self._seal,
-        )
+        other = self.another("lab")
         return mine if len(mine.places) else other.text_lists(words, **{**given, "partitions": list(other.partitions())})
 
 
@@ -137,20 +145,16 @@ class ListsMatchesInAnotherOrder(_Broken):
     made = _BestFirst
 
 
-class _ForgetsKeywords(_Project):
-    @contextmanager
-    def write(self, **given: Any) -> Iterator[Write]:
-        with super().write(**given) as write:
-            write.__class__ = _WithoutKeywords
-            yield write
-
-
 class _WithoutKeywords(Write):
     __slots__ = ()
 
     def add(self, memory: Any, passages: Any, vectors: Any) -> None:
         cut = [passage.model_copy(update={"keywords": ""}) for passage in passages]
         Write.add(self, memory, cut, vectors)
+
+
+class _ForgetsKeywords(_Project):
+    writing = _WithoutKeywords
 
 
 class ForgetsKeywords(_Broken):
@@ -257,14 +261,6 @@ class RanksArchivedMemories(_Broken):
     made = _FindsArchived
 
 
-class _OverwritesRecords(_Project):
-    @contextmanager
-    def write(self, **given: Any) -> Iterator[Write]:
-        with super().write(**given) as write:
-            write.__class__ = _Careless
-            yield write
-
-
 class _Careless(Write):
     __slots__ = ()
 
@@ -274,16 +270,12 @@ class _Careless(Write):
         Write.put_record(self, kind, key, body, version=found[0] if found else 0, at=at)
 
 
+class _OverwritesRecords(_Project):
+    writing = _Careless
+
+
 class OverwritesSmallRecords(_Broken):
     made = _OverwritesRecords
-
-
-class _DatesRecordsByTheirWrite(_Project):
-    @contextmanager
-    def write(self, **given: Any) -> Iterator[Write]:
-        with super().write(**given) as write:
-            write.__class__ = _Late
-            yield write
 
 
 class _Late(Write):
@@ -291,6 +283,10 @@ class _Late(Write):
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
         Write.put_record(self, kind, key, body, version=version)
+
+
+class _DatesRecordsByTheirWrite(_Project):
+    writing = _Late
 
 
 class DatesSmallRecordsByTheirWrite(_Broken):
@@ -328,20 +324,16 @@ class LooksUpBesideItsWrites(_Broken):
     made = _LooksUpBesideItsWrites
 
 
-class _CountsWhatItCan(_Project):
-    @contextmanager
-    def write(self, **given: Any) -> Iterator[Write]:
-        with super().write(**given) as write:
-            write.__class__ = _OneByOne
-            yield write
-
-
 class _OneByOne(Write):
     __slots__ = ()
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         for memory_id, added in counts.items():
             Write.count_usage(self, {memory_id: added})
+
+
+class _CountsWhatItCan(_Project):
+    writing = _OneByOne
 
 
 class CountsUntilOneIsUnknown(_Broken):
@@ -470,21 +462,7 @@ class WritesOneRecordForAll(_Broken):
 
 class _ListsOthers(_Project):
     def listed(self, partitions: Sequence[int], *, limit: int, **given: Any) -> list[int]:
-        with self._database.reading() as connection:
-            names = [name for (name,) in connection.execute("SELECT name FROM project")]
-        others = [
-            SQLProject(
-                self._database,
-                self._text,
-                name,
-                dimension=self._dimension,
-                embedder=self._embedder,
-                migrations=self._migrations,
-                seal=self._seal,
-            )
-            for name in names
-        ]
-        return [row for other in others for row in other.listed(partitions, limit=limit, **given)][:limit]
+        return [row for other in self.all_projects() for row in other.listed(partitions, limit=limit, **given)][:limit]
 
 
 class ListsMemoriesOfAnotherProject(_Broken):

@@ -197,6 +197,7 @@ def test_true_and_false_are_taken(open_store: OpenStore, tmp_path: Path, flag: F
     found = _called(flag, alma, episode, {**_arguments(flag, alma, tmp_path), flag.name: value})
     if isinstance(found, ALMA):
         found.close()
+    assert alma.verify().problems == ()
 
 
 @pytest.mark.parametrize("value", ["false", 1, np.bool_(True)])

@@ -10,24 +10,8 @@ from pytest_mock import MockerFixture
 from alma import ALMA
 from alma.memory.episodes import forecasts
 from alma.types import EpisodeRecord, Forecast
+from attempts import BAD, GOOD, TASK, ended, judge
 from facade import ManualClock, OpenStore, StoredIn, held
-
-TASK = "Rebook a flight"
-GOOD, BAD = ("look up", "rebook"), ("look up", "refund")
-
-
-def _ended(alma: ALMA, tools: tuple[str, ...], verdict: str = "unverified", *, agent: str = "clerk", task: str = TASK) -> str:
-    with alma.episode(agent, task) as episode:
-        for tool in tools:
-            episode.step(tool, ok=True)
-        episode.end(verdict)
-    return episode.id
-
-
-def _judge(alma: ALMA, times: int, *, agent: str = "clerk") -> None:
-    for _ in range(times):
-        _ended(alma, GOOD, "success", agent=agent)
-        _ended(alma, BAD, "failure", agent=agent)
 
 
 def _forecast(alma: ALMA, episode_id: str) -> Forecast:
@@ -37,30 +21,30 @@ def _forecast(alma: ALMA, episode_id: str) -> Forecast:
 
 
 def test_an_unjudged_episode_is_forecast_from_what_judged_ones_with_like_tools_were(alma: ALMA) -> None:
-    _judge(alma, 6)
-    good, bad = _ended(alma, GOOD), _ended(alma, BAD)
+    judge(alma, 6)
+    good, bad = ended(alma, GOOD), ended(alma, BAD)
     assert _forecast(alma, good).lower > 0.5 > _forecast(alma, bad).upper
     assert _forecast(alma, good).judged == 12
 
 
 def test_recent_episodes_have_the_same_forecasts_and_judged_ones_none(alma: ALMA) -> None:
-    _judge(alma, 3)
-    unjudged = _ended(alma, GOOD)
+    judge(alma, 3)
+    unjudged = ended(alma, GOOD)
     by_id = {episode.id: episode for episode in alma.recent_episodes()}
     assert by_id[unjudged] == alma.get_episode(unjudged)
     assert [key for key, episode in by_id.items() if episode.forecast] == [unjudged]
 
 
 def test_with_fewer_than_five_judged_episodes_there_is_no_forecast(alma: ALMA) -> None:
-    _judge(alma, 2)
-    unjudged = _ended(alma, GOOD)
+    judge(alma, 2)
+    unjudged = ended(alma, GOOD)
     assert alma.get_episode(unjudged).forecast is None
-    _ended(alma, GOOD, "partial")
+    ended(alma, GOOD, "partial")
     assert _forecast(alma, unjudged).judged == 5
 
 
 def test_open_and_abandoned_episodes_have_no_forecast(alma: ALMA) -> None:
-    _judge(alma, 3)
+    judge(alma, 3)
     left = alma.episode("clerk", TASK)
     left.abandon()
     still = alma.episode("clerk", TASK)
@@ -68,14 +52,14 @@ def test_open_and_abandoned_episodes_have_no_forecast(alma: ALMA) -> None:
 
 
 def test_verdicts_of_other_agents_and_projects_do_not_count(alma: ALMA) -> None:
-    _judge(alma, 6, agent="other")
-    _judge(alma.for_project("elsewhere"), 6)
-    assert alma.get_episode(_ended(alma, GOOD)).forecast is None
+    judge(alma, 6, agent="other")
+    judge(alma.for_project("elsewhere"), 6)
+    assert alma.get_episode(ended(alma, GOOD)).forecast is None
 
 
 def test_a_verdict_that_comes_late_is_in_the_next_forecast(alma: ALMA) -> None:
-    _judge(alma, 3)
-    unjudged, late = _ended(alma, GOOD), _ended(alma, GOOD)
+    judge(alma, 3)
+    unjudged, late = ended(alma, GOOD), ended(alma, GOOD)
     before = _forecast(alma, unjudged)
     alma.settle(late, "failure")
     after = _forecast(alma, unjudged)
@@ -84,8 +68,8 @@ def test_a_verdict_that_comes_late_is_in_the_next_forecast(alma: ALMA) -> None:
 
 
 def test_a_verdict_that_was_undone_is_not_in_the_next_forecast(alma: ALMA) -> None:
-    _judge(alma, 3)
-    unjudged, late = _ended(alma, GOOD), _ended(alma, GOOD)
+    judge(alma, 3)
+    unjudged, late = ended(alma, GOOD), ended(alma, GOOD)
     before, head = _forecast(alma, unjudged), held(alma)["journal_records"]
     alma.settle(late, "failure")
     assert _forecast(alma, unjudged) != before
@@ -95,16 +79,16 @@ def test_a_verdict_that_was_undone_is_not_in_the_next_forecast(alma: ALMA) -> No
 
 def test_another_process_sees_new_verdicts_too(open_store: OpenStore) -> None:
     one, other = open_store(), open_store()
-    _judge(one, 3)
-    unjudged = _ended(one, GOOD)
+    judge(one, 3)
+    unjudged = ended(one, GOOD)
     assert _forecast(other, unjudged) == _forecast(one, unjudged)
-    _ended(one, GOOD, "success")
+    ended(one, GOOD, "success")
     assert _forecast(other, unjudged).judged == 7
 
 
 def test_reading_a_forecast_writes_nothing_and_is_no_evidence(alma: ALMA) -> None:
-    _judge(alma, 3)
-    unjudged = _ended(alma, GOOD, task="Rebook a train")
+    judge(alma, 3)
+    unjudged = ended(alma, GOOD, task="Rebook a train")
     before, evidence = held(alma), alma.strategies(agent="clerk").model_dump()
     prompt = alma.retrieve(TASK, "clerk", top_k=50).to_prompt()
     for _ in range(3):
@@ -117,8 +101,8 @@ def test_reading_a_forecast_writes_nothing_and_is_no_evidence(alma: ALMA) -> Non
 
 
 def test_settling_keeps_no_forecast(alma: ALMA) -> None:
-    _judge(alma, 3)
-    unjudged = _ended(alma, GOOD)
+    judge(alma, 3)
+    unjudged = ended(alma, GOOD)
     assert _forecast(alma, unjudged)
     settled = alma.settle(unjudged, "success")
     assert settled.forecast is None
@@ -126,27 +110,27 @@ def test_settling_keeps_no_forecast(alma: ALMA) -> None:
 
 
 def test_a_forecast_survives_the_way_through_json(alma: ALMA) -> None:
-    _judge(alma, 3)
-    episode = alma.get_episode(_ended(alma, GOOD))
+    judge(alma, 3)
+    episode = alma.get_episode(ended(alma, GOOD))
     assert episode.forecast is not None
     assert EpisodeRecord.model_validate_json(episode.model_dump_json()) == episode
 
 
 def test_it_rests_on_the_newest_hundred_judged_episodes(alma: ALMA, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alma.memory.episodes.forecasts.NEWEST_JUDGED", 6)
-    _judge(alma, 2)
+    judge(alma, 2)
     clock.advance(hours=1)
     for _ in range(6):
-        _ended(alma, GOOD, "failure")
-    found = _forecast(alma, _ended(alma, GOOD))
+        ended(alma, GOOD, "failure")
+    found = _forecast(alma, ended(alma, GOOD))
     assert found.judged == 6
     assert found.upper < 0.5
 
 
 def test_what_was_read_for_forecasts_is_read_again_only_when_the_journal_has_grown(alma: ALMA, mocker: MockerFixture) -> None:
     for agent in ("clerk", "other"):
-        _judge(alma, 3, agent=agent)
-    unjudged = [_ended(alma, GOOD, agent=agent) for agent in ("clerk", "other")]
+        judge(alma, 3, agent=agent)
+    unjudged = [ended(alma, GOOD, agent=agent) for agent in ("clerk", "other")]
     reads = mocker.spy(forecasts, "newest_endings")
     for _ in range(3):
         for episode_id in unjudged:
@@ -158,8 +142,8 @@ def test_what_was_read_for_forecasts_is_read_again_only_when_the_journal_has_gro
 
 
 def test_a_purge_leaves_no_tool_of_an_episode_in_memory(alma: ALMA) -> None:
-    _judge(alma, 3)
-    _forecast(alma, _ended(alma, GOOD))
+    judge(alma, 3)
+    _forecast(alma, ended(alma, GOOD))
     alma.purge([alma.add_heuristic("clerk", TASK, "look up").id])
     assert alma._room.judged == {}
 
@@ -167,8 +151,8 @@ def test_a_purge_leaves_no_tool_of_an_episode_in_memory(alma: ALMA) -> None:
 @pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_damage_to_another_episode_leaves_out_the_forecast_and_nothing_else(tmp_path: Path, stored_in: StoredIn) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
-        _judge(alma, 3)
-        unjudged = _ended(alma, GOOD)
+        judge(alma, 3)
+        unjudged = ended(alma, GOOD)
         record, broken = alma.get_episode(unjudged), alma.recent_episodes()[-1].id
     with closing(sqlite3.connect(tmp_path / "alma.db")) as connection, connection:
         connection.execute("UPDATE record SET body = ? WHERE kind = 'episode_end' AND key = ?", (b"torn", broken))

@@ -63,6 +63,9 @@ STOPWORDS = frozenset(
 )
 """English words without topical content. Dropped from queries only, never from stored text."""
 
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = tuple("january february march april may june july august september october november december".split())  # noqa: SIM905
+
 
 def words(text: str) -> list[str]:
     """Returns the words of a text in order: runs of letters and digits, lower case."""

@@ -13,7 +13,7 @@ from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.compacting import compact
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import connection_of
+from alma.storage.sqlite.session import continue_numbers
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
 from alma.types.stored import Moved, StoreRequest
@@ -67,10 +67,7 @@ class FileStorage(RelationalStore):
 
     def continue_numbers(self, session: Session) -> None:
         """Has row numbers go on after all that were copied."""
-        connection = connection_of(session)
-        ((gone,),) = connection.execute("SELECT coalesce(max(passage), 0) FROM removed")
-        if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
-            connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
+        continue_numbers(session)
 
     def take_place(self) -> None:
         """Closes a draft and gives it the name that it was made for."""

@@ -1,6 +1,7 @@
 """The words by which a claim is read: what says little, what denies, which verbs state something, and which values exclude each other."""
 
-from alma_knowledge.stems import stem
+from alma import text
+from alma_learning.stems import stem
 
 
 def _words(text: str) -> frozenset[str]:
@@ -85,31 +86,9 @@ CHANGED = _words(
     """
 )
 
-MONTHS = {
-    name: number
-    for number, name in enumerate(
-        [
-            "january",
-            "february",
-            "march",
-            "april",
-            "may",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
-        ],
-        1,
-    )
-}
+MONTHS = {name: number for number, name in enumerate(text.MONTHS, 1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items() if name != "may"}
-DAYS = {
-    name: number
-    for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())  # noqa: SIM905
-}
+DAYS = {name: number for number, name in enumerate(text.DAYS)}
 DAYS |= {f"{name}s": number for name, number in DAYS.items()}
 
 CURRENCIES = {

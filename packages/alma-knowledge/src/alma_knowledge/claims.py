@@ -30,12 +30,12 @@ from alma_knowledge.claim_words import (
     UNSURE_AFTER_NOT,
     VAGUE,
 )
-from alma_knowledge.stems import stem
-from alma_knowledge.vocabulary import NUMBERS, UNITS
+from alma_learning.numbers import numerals, units
+from alma_learning.stems import stem
 
 MOST_SENTENCES, MOST_WORDS, MOST_CHARS = 5, 40, 1_000
 
-_UNITS = {stem(name): unit for name, unit in UNITS.items()}
+_NUMBERS = numerals() | {"double": "2", "doubled": "2", "doubling": "2", "triple": "3", "tripled": "3", "tripling": "3"}
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _EDGES = "()[]{}\"'“”‘’.,;!*`"
 _NUMBER = re.compile(r"([$€£]?)(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?([a-z%€$£]{0,12})")
@@ -272,7 +272,7 @@ def _measure(lowered: Sequence[str], place: int) -> tuple[str, str, int] | None:
         return "date", f"{MONTHS[after]}-{day}", 2
     if _VERSION.fullmatch(word):
         return "version", word.lstrip("v"), 1
-    return _amount(NUMBERS.get(word, word) if word not in EXCLUDING else word, after)
+    return _amount(_NUMBERS.get(word, word) if word not in EXCLUDING else word, after)
 
 
 def _amount(word: str, after: str) -> tuple[str, str, int] | None:
@@ -285,11 +285,11 @@ def _amount(word: str, after: str) -> tuple[str, str, int] | None:
     if unit in _TIMES:
         number, unit = number * _TIMES[unit], ""
     if not unit and not sign and after:
-        unit, length = (after, 2) if after in CURRENCIES or stem(after) in _UNITS or after == "%" else ("", 1)
+        unit, length = (after, 2) if after in CURRENCIES or stem(after) in units() or after == "%" else ("", 1)
     if sign or unit in CURRENCIES:
         return CURRENCIES[sign or unit], f"{number:g}", length
-    if unit and (known := _UNITS.get(stem(unit))):
-        sort, factor = known
+    if unit and (known := units().get(stem(unit))):
+        factor, sort = known
         return sort, f"{number * factor:g}", length
     return ("number", f"{number:g}", 1) if not unit else None
 

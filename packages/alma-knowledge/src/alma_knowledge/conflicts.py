@@ -12,7 +12,7 @@ from typing import Literal
 
 from alma.text import spelt
 from alma_knowledge.claims import MOST_CHARS, Claim, Value, claims_in, spelt_value
-from alma_knowledge.stems import opposites
+from alma_knowledge.opposites import opposites
 
 LEAST_ABOUT = 1
 LEAST_ELSEWHERE = 3

@@ -34,13 +34,25 @@ def read_in_order(text: str) -> list[tuple[str, bool]]:
     items: list[tuple[str, bool]] = []
     waiting = ""
     for word, is_number in _tokens(text):
-        unit = _units().get(stem(word)) if waiting and not is_number else None
+        unit = units().get(stem(word)) if waiting and not is_number else None
         if waiting:
             items.append((_measured(waiting, unit), True))
         if not is_number and unit is None:
             _append(items, word)
         waiting = word if is_number else ""
     return [*items, (waiting, True)] if waiting else items
+
+
+def numerals() -> dict[str, str]:
+    """Returns the English words of numbers, each with its digits."""
+    return read_pairs("numbers")["numerals"]
+
+
+@cache
+def units() -> dict[str, tuple[float, str]]:
+    """Returns the stems of units, each with how much of its measure it is: 60 seconds, 12 months."""
+    named = ((name, value.partition(" ")) for name, value in read_pairs("numbers")["units"].items())
+    return {stem(name): (float(factor), measure) for name, (factor, _, measure) in named}
 
 
 def numbers_apart(one: Iterable[str], other: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -74,19 +86,13 @@ def _may_be_one(one: tuple[float, str] | None, other: tuple[float, str] | None) 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
     plain = _BYTES.sub(r"\1b", _CURRENCY_FIRST.sub(r"\2\1", unicodedata.normalize("NFKC", text))).lower()
-    numerals = read_pairs("numbers")["numerals"]
+    known = numerals()
     for token in _TOKEN.finditer(plain):
         if token["number"]:
             yield token["number"].replace(",", ""), True
         word = token["word"] or (token["unit"] or "").strip()
         if word:
-            yield numerals.get(word, word), word in numerals
-
-
-@cache
-def _units() -> dict[str, tuple[float, str]]:
-    units = ((name, value.partition(" ")) for name, value in read_pairs("numbers")["units"].items())
-    return {stem(name): (float(factor), measure) for name, (factor, _, measure) in units}
+            yield known.get(word, word), word in known
 
 
 def _measured(number: str, unit: tuple[float, str] | None) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
+from alma.storage.relational.session import VALUES, parted_at_values
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
 from alma.storage.relational.statements.text import text_metadata, text_statements
@@ -16,7 +17,6 @@ from alma.storage.relational.tables import metadata
 from alma_postgres.tables import holder_metadata
 
 _NAMED = re.compile(r"%\((\w+)\)s")
-_VALUES = "VALUES ("
 _AMONG_GIVEN = re.compile(
     r"(?<!NOT )IN \((SELECT (?:(?!SELECT).)*? FROM jsonb_array_elements_text\(CAST\(%\(\w+\)s(?:::\w+)? AS JSONB\)\) AS \w+)\)"
 )
@@ -53,7 +53,7 @@ class Texts:
         found = self._repeated.get(key)
         if found is None:
             text = self[name]
-            if _VALUES not in text:
+            if VALUES not in text:
                 return None
             found = self._repeated[key] = _repeated(text, count)
         return found
@@ -115,18 +115,6 @@ def _dialect() -> psycopg.PGDialect_psycopg:
 
 
 def _repeated(text: str, count: int) -> tuple[str, Sequence[str]]:
-    start = text.index(_VALUES) + len(_VALUES) - 1
-    end = _closing(text, start) + 1
-    row = text[start:end]
+    head, row, tail = parted_at_values(text)
     rows = ", ".join(_NAMED.sub(rf"%(\1__{number})s", row) for number in range(count))
-    return f"{text[:start]}{rows}{text[end:]}", _NAMED.findall(row)
-
-
-def _closing(text: str, opening: int) -> int:
-    """Returns where the bracket is closed that is opened at a place."""
-    depth = 0
-    for at, sign in enumerate(text[opening:], start=opening):
-        depth += (sign == "(") - (sign == ")")
-        if not depth:
-            return at
-    raise ValueError(f"no bracket closes that at {opening} of {text!r}")
+    return f"{head}{rows}{tail}", _NAMED.findall(row)

@@ -32,38 +32,6 @@ if TYPE_CHECKING:
     from alma_testing.fakes import MockEmbedder, MockStorage
     from alma_testing.recalls import assert_never_recalls, assert_recalls
 
-_HOMES = {
-    **dict.fromkeys(
-        (
-            "make_anti_pattern",
-            "make_domain_knowledge",
-            "make_heuristic",
-            "make_outcome",
-            "make_slice",
-            "make_user_preference",
-            "make_vector_changes",
-        ),
-        "builders",
-    ),
-    **dict.fromkeys(("FixedClock", "SteppingClock"), "clocks"),
-    **dict.fromkeys(
-        (
-            "CandidateSearchContract",
-            "EmbedderContract",
-            "FileStoreContract",
-            "IntegrationContract",
-            "PortableContract",
-            "ReembeddableContract",
-            "StoreContract",
-            "TextScoresContract",
-            "VectorIndexContract",
-        ),
-        "contracts",
-    ),
-    **dict.fromkeys(("MockEmbedder", "MockStorage"), "fakes"),
-    **dict.fromkeys(("assert_never_recalls", "assert_recalls"), "recalls"),
-}
-
 __all__ = [
     "CandidateSearchContract",
     "EmbedderContract",
@@ -89,6 +57,8 @@ __all__ = [
     "make_vector_changes",
 ]
 
+_HOMES = {"Clock": "clocks", "Contract": "contracts", "Mock": "fakes", "assert_": "recalls", "make_": "builders"}
+"""The module of each name, by a part of the name."""
 
 _FORMER = {
     "create_test_anti_pattern": "make_anti_pattern",
@@ -102,9 +72,10 @@ _FORMER = {
 
 def __getattr__(name: str) -> Any:
     known = _FORMER.get(name, name)
-    if known not in _HOMES:
+    if known not in __all__:
         raise AttributeError(f"module 'alma_testing' has no attribute {name!r}")
-    return getattr(_loaded(_HOMES[known]), known)
+    home = next(home for part, home in _HOMES.items() if part in known)
+    return getattr(_loaded(home), known)
 
 
 def _loaded(home: str) -> Any:

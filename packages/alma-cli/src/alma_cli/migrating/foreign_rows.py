@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from alma.episode.arguments import optional_duration
 from alma.errors import ValidationError
-from alma.memory.arguments import checked_duration, checked_metadata, checked_name, checked_text, optional_label, optional_text
+from alma.memory.arguments import checked_metadata, checked_name, checked_text, optional_label, optional_text
 from alma.types.identity import as_utc
 
 Row = Mapping[str, object]
@@ -45,7 +46,7 @@ class ForeignRow:
 
     def duration(self, name: str) -> int | None:
         """Returns milliseconds, if they are valid."""
-        found: int | None = self._or_without(name, checked_duration)
+        found: int | None = self._or_without(name, optional_duration)
         return found
 
     def confidence(self, default: float) -> float:

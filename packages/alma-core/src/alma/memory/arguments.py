@@ -102,15 +102,6 @@ def _no_verdict(value: object) -> Verdict:
     raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False")
 
 
-def checked_duration(value: object) -> int | None:
-    """Returns milliseconds, 0 or more, rounded to whole ones."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
-    return round(value)
-
-
 def checked_time(value: object, name: str) -> datetime | None:
     """Returns an aware UTC time; a naive one is taken as UTC."""
     if value is None:

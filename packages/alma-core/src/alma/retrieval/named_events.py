@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from alma.text import telling_words, words
+from alma.text import DAYS, MONTHS, telling_words, words
 from alma.types.timeline import Relation
 
 MOST_EVENTS = 8
@@ -34,8 +34,7 @@ _NO_PAST = re.compile(
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|have|has)\b", re.IGNORECASE)
 _TIME_ALONE = re.compile(
-    r"\d\w*|noon|midnight|yesterday|today|tomorrow|breakfast|lunch|dinner|christmas|easter|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|january|february|march|april|may|june|july|august|september|october|november|december"
+    r"\d\w*|noon|midnight|yesterday|today|tomorrow|breakfast|lunch|dinner|christmas|easter|" + "|".join((*DAYS, *MONTHS))
 )
 _BEGINS_AN_EVENT = re.compile(
     r"(?:the|my|our|your|his|her|their|its|an?|when|that|this|these|those|i|we|he|she|they|getting)\b", re.IGNORECASE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from alma.text import STOPWORDS, words
+from alma.text import DAYS, MONTHS, STOPWORDS, words
 
 _NUMBERS = {
     name: number
@@ -19,20 +19,6 @@ _NUMBERS = {
     )
     for name in names.split()
 } | {"couple": 2, "couple of": 2, "few": 3, "half a": 0.5, "half an": 0.5}
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The months in which they begin, in the north."""
 _FEASTS = {
@@ -42,8 +28,7 @@ _FEASTS = {
     "new year's eve": (12, 31),
     "valentine's day": (2, 14),
 }
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_UNAMBIGUOUS = frozenset(_MONTHS) - {"march", "april", "may", "august"}
+_UNAMBIGUOUS = frozenset(MONTHS) - {"march", "april", "may", "august"}
 """Names that are nothing else: others are read as a time only behind a preposition or beside a number."""
 
 _UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
@@ -63,7 +48,7 @@ _CURRENT = {"today": -1.0, "this morning": -1.0, "this week": -7.0, "this month"
 """Read as a time only where a question looks back, as days of the week and feasts are."""
 _UNTELLING = frozenset(
     (
-        *_NUMBERS, *_MONTHS, *(month[:3] for month in _MONTHS), "sept", *_SEASONS, *_DAYS, *_UNIT_DAYS, *(f"{unit}s" for unit in _UNIT_DAYS),
+        *_NUMBERS, *MONTHS, *(month[:3] for month in MONTHS), "sept", *_SEASONS, *DAYS, *_UNIT_DAYS, *(f"{unit}s" for unit in _UNIT_DAYS),
         *(word for feast in _FEASTS for word in feast.split()), *("q1", "q2", "q3", "q4", "quarter", "weekend", "night", "morning", "evening"),
         *("ago", "back", "earlier", "past", "last", "yesterday", "today", "since", "around", "early", "late", "mid", "start", "beginning", "end"),
         *("happen", "happened", "went", "go", "going", "new", "tell", "told", "say", "said", "talk", "talked", "speak", "spoke", "mention"),
@@ -142,9 +127,9 @@ def _relative(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
     for match in re.finditer(rf"\b(?:{'|'.join(_NAMED)})\b", text):
         yield _days(now, *_NAMED[match[0]]), match.start()
     looks_back = _looks_back(text)
-    for match in re.finditer(rf"\b(?P<before>last|on|since|this past) (?P<day>{'|'.join(_DAYS)})\b", text):
+    for match in re.finditer(rf"\b(?P<before>last|on|since|this past) (?P<day>{'|'.join(DAYS)})\b", text):
         if looks_back or match["before"] != "on":
-            back = (now.weekday() - _DAYS.index(match["day"])) % 7 or 7
+            back = (now.weekday() - DAYS.index(match["day"])) % 7 or 7
             yield _days(now, -back - 1.0, -back + 1.0), match.start("day")
     if looks_back:
         for match in re.finditer(rf"\b(?:{'|'.join(_CURRENT)})\b", text):
@@ -200,7 +185,7 @@ def _amount(text: str) -> float:
 
 
 def _month(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name.rstrip(".")[:3]))
+    return next(number for number, month in enumerate(MONTHS, 1) if month.startswith(name.rstrip(".")[:3]))
 
 
 def _year_of(now: datetime, month: int) -> int:
@@ -228,13 +213,13 @@ _AMOUNT = (
     + "|".join(name for name in _NUMBERS if " " not in name)
     + ")"
 )
-_MONTH = "|".join(sorted({*_MONTHS, *(month[:3] for month in _MONTHS), "sept"}, key=len, reverse=True))
+_MONTH = "|".join(sorted({*MONTHS, *(month[:3] for month in MONTHS), "sept"}, key=len, reverse=True))
 
 
 @cache
 def _clue() -> re.Pattern[str]:
     """One of these words is in every text that the other patterns match: most questions have none, and need not be looked at by each."""
-    words = "|".join(("ago", "back", "earlier", "past", "last", "yesterday", _MONTH, *_DAYS, *_FEASTS))
+    words = "|".join(("ago", "back", "earlier", "past", "last", "yesterday", _MONTH, *DAYS, *_FEASTS))
     return re.compile(rf"\b(?:{words}|(?:19|20)\d\d)\b|{'|'.join(_CURRENT)}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import accumulate
 from typing import Any, Protocol
 
 from alma.errors import CorruptStoreError
@@ -11,9 +12,19 @@ Given = Mapping[str, Any]
 
 NOTHING: Given = {}
 
+VALUES = "VALUES "
+
 
 class NotUniqueError(CorruptStoreError):
     """Raised by `Session.insert` when there is a row of that key. A caller that expects it says what it means."""
+
+
+def parted_at_values(statement: str) -> tuple[str, str, str]:
+    """Returns a statement in three parts: what stands before its row of values, this row with its brackets, and the rest."""
+    head, values, rest = statement.partition(VALUES)
+    depths = accumulate((sign == "(") - (sign == ")") for sign in rest)
+    end = next(at for at, depth in enumerate(depths, start=1) if not depth)
+    return head + values, rest[:end], rest[end:]
 
 
 class Session(Protocol):

@@ -6,18 +6,23 @@ None is edited any more. New databases begin with the layout of `migrations`.
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 
 from alma.errors import StorageError
 from alma.storage.relational.store_values import note_checksum
 from alma.storage.sqlite import fulltext
-from alma.storage.sqlite.migrations import applied_migrations, restore_indexes
+from alma.storage.sqlite.migrations import (
+    INDEXES,
+    SINCE_THE_FIRST,
+    Migration,
+    applied_migrations,
+    note_migration,
+    restore_indexes,
+)
 from alma.storage.sqlite.session import Connection
 from alma.text import spaced
 from alma.types.passages import Passage
-
-Migration = Callable[[Connection], None]
 
 
 def m001_first_layout(connection: Connection) -> None:
@@ -136,13 +141,12 @@ def migrate_former(connection: Connection, *, at: int) -> None:
     for migration in MIGRATIONS:
         if migration.__name__ not in applied:
             migration(connection)
-            connection.execute("INSERT INTO migration (name, applied_at) VALUES (?, ?)", (migration.__name__, at))
+            note_migration(connection, migration.__name__, at=at)
 
 
 _COLUMNS = """
     SELECT made.name, info.name FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS info
     WHERE made.type = 'table' AND made.sql NOT LIKE 'CREATE VIRTUAL%' AND made.name NOT LIKE 'text\\_%' ESCAPE '\\'"""
-_INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
 
 def _check_layout(connection: Connection, applied: Collection[str]) -> None:
@@ -150,9 +154,9 @@ def _check_layout(connection: Connection, applied: Collection[str]) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
         _run(model, [migration for migration in MIGRATIONS if migration.__name__ in applied])
         missing = set(model.execute(_COLUMNS)) - set(connection.execute(_COLUMNS))
-        indexes = dict(model.execute(_INDEXES).fetchall())
+        indexes = dict(model.execute(INDEXES).fetchall())
         _run(model, [migration for migration in MIGRATIONS if migration.__name__ not in applied])
-        later: dict[str, str | None] = {name: None for name, _ in model.execute(_INDEXES)}
+        later: dict[str, str | None] = {name: None for name, _ in model.execute(INDEXES)}
     if missing:
         table, column = min(missing)
         raise StorageError(
@@ -167,16 +171,11 @@ def _run(connection: Connection, chosen: Sequence[Migration]) -> None:
         migration(connection)
 
 
-_FIRST_LAYOUT = """\
-CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
+_FIRST_LAYOUT = f"""\
+{SINCE_THE_FIRST};
 CREATE TABLE project (
     row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
     learned_seq INTEGER NOT NULL, unindexed TEXT NOT NULL
-) STRICT;
-CREATE TABLE partition (
-    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
-    UNIQUE (project, is_user, owner, kind)
 ) STRICT;
 CREATE TABLE memory (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
@@ -192,15 +191,6 @@ CREATE TABLE passage (
     UNIQUE (memory, position)
 ) STRICT;
 CREATE INDEX passage_seq ON passage (project, seq);
-CREATE TABLE vector (
-    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, text_hash BLOB NOT NULL, embedder INTEGER NOT NULL, vector BLOB NOT NULL,
-    checksum BLOB NOT NULL,
-    UNIQUE (project, text_hash, embedder)
-) STRICT;
-CREATE TABLE usage (
-    memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL,
-    credited_successes REAL NOT NULL, credited_trials REAL NOT NULL
-) STRICT;
 CREATE TABLE evidence (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, task_class TEXT NOT NULL,
     strategy_hash BLOB NOT NULL, strategy BLOB NOT NULL, successes REAL NOT NULL, trials REAL NOT NULL, operative_successes REAL NOT NULL,
@@ -208,18 +198,4 @@ CREATE TABLE evidence (
     heuristic TEXT, heuristic_status TEXT, anti_pattern TEXT, anti_pattern_status TEXT, task BLOB,
     UNIQUE (project, agent, task_class, strategy_hash), UNIQUE (project, id)
 ) STRICT;
-CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE task IS NOT NULL;
-CREATE TABLE record (
-    project INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL,
-    updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE journal (
-    place INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL,
-    operation TEXT NOT NULL, payload BLOB, salt BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL
-) STRICT;
-CREATE TABLE touched (
-    project INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (project, key, seq)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE removed (
-    project INTEGER NOT NULL, seq INTEGER NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (project, seq, passage)
-) STRICT, WITHOUT ROWID"""
+CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE task IS NOT NULL"""

@@ -20,7 +20,7 @@ BEFORE_UPGRADE = ".before-upgrade"
 """Ending of the copy of a file that is made before it is brought to the layout. `compact` deletes it."""
 
 _FORMER_NUMBERS = tuple(f"m00{number}_" for number in range(1, 8))
-_INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
 
 def applied_migrations(connection: Connection) -> set[str]:
@@ -69,7 +69,7 @@ def note_migration(connection: Connection, name: str, *, at: int) -> None:
 
 def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) -> None:
     """Makes indexes anew that are missing or defined otherwise, by name and statement, and drops those without a statement."""
-    found = dict(connection.execute(_INDEXES).fetchall())
+    found = dict(connection.execute(INDEXES).fetchall())
     for name, statement in expected.items():
         if found.get(name) != statement:
             connection.execute(f"DROP INDEX IF EXISTS {name}")
@@ -77,12 +77,9 @@ def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) 
                 connection.execute(statement)
 
 
-_LAYOUT = """\
+SINCE_THE_FIRST = """\
 CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
-CREATE TABLE project (
-    row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
-    learned_seq INTEGER NOT NULL) STRICT;
 CREATE TABLE partition (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
     UNIQUE (project, is_user, owner, kind)
@@ -109,7 +106,14 @@ CREATE TABLE touched (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE removed (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (project, seq, passage)
-) STRICT, WITHOUT ROWID;
+) STRICT, WITHOUT ROWID"""
+"""Tables that are as in the first layout."""
+
+_LAYOUT = f"""\
+{SINCE_THE_FIRST};
+CREATE TABLE project (
+    row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
+    learned_seq INTEGER NOT NULL) STRICT;
 CREATE TABLE "memory" (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
     body BLOB NOT NULL, confidence REAL NOT NULL, successes REAL, trials REAL, seen_at INTEGER NOT NULL, created_at INTEGER NOT NULL,

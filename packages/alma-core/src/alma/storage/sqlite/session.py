@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session
+from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, parted_at_values
 from alma.storage.sqlite.compiled import STATEMENTS
 
 MOST_ROWS = 32
@@ -73,17 +73,14 @@ def _by_column(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
 @lru_cache(maxsize=512)
 def _repeated(statement: str, count: int) -> tuple[str, Sequence[str]]:
     """The statement with its row of values repeated, and the names of what each of these takes, in order."""
-    start = statement.index("VALUES (") + len("VALUES ")
-    end = _closing(statement, start) + 1
-    names, row = re.findall(r":(\w+)", statement[start:end]), re.sub(r":\w+", "?", statement[start:end])
-    return f"{statement[:start]}{', '.join([row] * count)}{statement[end:]}", names
+    head, row, tail = parted_at_values(statement)
+    rows = ", ".join([re.sub(r":\w+", "?", row)] * count)
+    return f"{head}{rows}{tail}", re.findall(r":(\w+)", row)
 
 
-def _closing(text: str, opening: int) -> int:
-    """Returns where the bracket is closed that is opened at a place."""
-    depth = 0
-    for at, sign in enumerate(text[opening:], start=opening):
-        depth += (sign == "(") - (sign == ")")
-        if not depth:
-            return at
-    raise ValueError(f"no bracket closes that at {opening} of {text!r}")
+def continue_numbers(session: Session) -> None:
+    """Has row numbers go on after all that were copied. Of passages that are gone, those of the newest rows may be among them."""
+    connection = connection_of(session)
+    ((gone,),) = connection.execute("SELECT coalesce(max(passage), 0) FROM removed")
+    if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))

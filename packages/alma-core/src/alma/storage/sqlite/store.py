@@ -23,7 +23,7 @@ from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.memory_text import MemoryText
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
 from alma.storage.sqlite.rebuilding import rebuild, unembedded
-from alma.storage.sqlite.session import Connection, connection_of
+from alma.storage.sqlite.session import Connection, continue_numbers
 from alma.storage.sqlite.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
@@ -155,11 +155,8 @@ class SQLStorage(RelationalStore):
         return is_compact
 
     def continue_numbers(self, session: Session) -> None:
-        """Has row numbers go on after all that were copied. Of passages that are gone, those of the newest rows may be among them."""
-        connection = connection_of(session)
-        ((gone,),) = connection.execute("SELECT coalesce(max(passage), 0) FROM removed")
-        if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
-            connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
+        """Has row numbers go on after all that were copied."""
+        continue_numbers(session)
 
     def take_place(self) -> None:
         """Closes a draft and gives it the name that it was made for."""

@@ -2,8 +2,6 @@
 
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Any
 import pytest
 
 from alma import ALMA
+from killed import kill_while_opening
 from stores import rows
 
-FIRST_LAYOUT = Path(__file__).parent / "former" / "first_layout.sql"
+FIRST_LAYOUT = Path(__file__).parent / "data" / "first_layout.sql"
 KEPT = "SELECT id, agent, body, seen_at, created_at, archived_at FROM memory WHERE confidence = 1 ORDER BY id"
 OLD_JOURNAL = "SELECT seq, at, actor, operation, payload, hash FROM journal WHERE seq <= 8 ORDER BY seq"
 
@@ -69,31 +68,12 @@ def test_its_learning_and_its_history_go_on(former: Path) -> None:
             assert (again.content_hash(), again.verify().ok) == (alma.content_hash(), True)
 
 
-KILLED = """
-import os, signal, sys
-from alma import ALMA
-from alma.storage.sqlite.session import Connection
-left = [int(sys.argv[2])]
-made = Connection.__init__
-def counting(self, *given, **named):
-    made(self, *given, **named)
-    self.set_trace_callback(count)
-def count(statement):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-Connection.__init__ = counting
-ALMA.open(sys.argv[1], project_id="shop").close()
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("statements", [20, 60, 100, 140, 200])
 def test_an_upgrade_that_was_killed_is_done_by_the_next_opening(former: Path, statements: int) -> None:
     before = held(former / "alma.db")
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(former), str(statements)], capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    kill_while_opening(former, statements=statements)
     with opened(former) as alma:
         assert alma.verify().ok
         assert held(former / "alma.db") == before
