@@ -46,6 +46,21 @@ def test_ways_stay_among_outcomes_and_only_where_no_memory_is_asked_for_by_itsel
     assert strategies(kinds=[MemoryType.DOMAIN_KNOWLEDGE]) == strategies(wanted=lambda item: True) == []
 
 
+def test_ways_of_a_lower_score_than_is_wanted_are_left_out(alma: ALMA) -> None:
+    tried(alma)
+    alma.learn("dev", TASK, "failure", OTHER)
+    works, fails = alma.retrieve(TASK, "dev").strategies
+
+    def strategies(min_score: float) -> list[str]:
+        integration = Integration(alma, agent="dev", options=Options(min_score=min_score))
+        return [way.strategy for way in integration.retrieve(TASK, "dev", integration.run(TASK).context).strategies]
+
+    assert fails.expected < works.expected
+    assert strategies(fails.expected) == [WAY, OTHER]
+    assert strategies(works.expected) == [WAY]
+    assert strategies(1.0) == []
+
+
 def test_a_rule_has_the_tag_of_its_row_after_other_rules_were_left_out(alma: ALMA) -> None:
     for way in (WAY, OTHER):
         for _ in range(3):

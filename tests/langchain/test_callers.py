@@ -100,7 +100,7 @@ def rows(alma: ALMA) -> list[str]:
     return sorted(re.sub(r'"duration_ms":\d+', "", row) for row in (*plain, *useful))
 
 
-ID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
+ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 def rows_of_agents(folder: Path, follower: str, caller: str) -> list[str]:

@@ -84,8 +84,9 @@ def test_a_way_that_is_any_text_tells_the_failed_one_from_the_good_one(alma: ALM
         agent = create_agent(scripted(call("ship", way=way), "Done."), [ship], middleware=middleware)
         with contextlib.suppress(RuntimeError):
             invoke(agent, config={"callbacks": callbacks})
-    assert 'Avoid: ship(way="rolling")' in (told := alma.retrieve(TASK, "dev").to_prompt())
-    assert 'Avoid: ship(way="blue-green")' not in told
+    assert '[A1] ship(way="rolling"): failed 3 of 3 times' in (told := alma.retrieve(TASK, "dev").to_prompt())
+    assert '[S1] ship(way="blue-green"): worked 1 of 1' in told
+    assert "[A2]" not in told
 
 
 @pytest.mark.parametrize("say", [named_call, tool_with_choices, tool_with_arguments])

@@ -1,5 +1,6 @@
 """The loop, closed by nothing but `agent.run(memory=…)`: what a run taught stands in the next run's prompt, and changes what is done."""
 
+import re
 from collections.abc import Callable
 from itertools import cycle
 from threading import Event
@@ -30,15 +31,15 @@ class Deployment:
         return "live"
 
 
-WARNING = 'Avoid: deploy(way="rolling")'
+WARNING = re.compile(r'\[[AS]\d\] deploy\(way="rolling"\): failed')
 
 
 def obedient(messages: list[ChatMessage]) -> Answer:
-    """Deploys the rolling way, twice if need be, unless its notes tell it to avoid that."""
+    """Deploys the rolling way, twice if need be, unless a line of its notes says that this failed."""
     results = [message.content or "" for message in messages if message.role == MessageRole.TOOL]
     if len(results) == 2 or "live" in results:
         return f"Tried: {results[-1]}"
-    return [("deploy", {"way": "blue-green" if WARNING in user_text(messages) else "rolling"})]
+    return [("deploy", {"way": "blue-green" if WARNING.search(user_text(messages)) else "rolling"})]
 
 
 def try_it(alma: ALMA, *, evaluator: Any = None) -> tuple[str, str]:
@@ -52,7 +53,7 @@ def test_after_failures_the_next_prompt_warns_and_the_next_run_does_better(alma:
     first, worse = try_it(alma)
     second, better = try_it(alma)
     assert (first, worse) == (TASK, "Tried: 503 from the load balancer")
-    assert f"[A1] {WARNING}" in second
+    assert f"[A1] {ROLLING}: failed 2 of 2 times" in second
     assert better == "Tried: live"
 
 
@@ -114,8 +115,8 @@ def succeeded(run: RunView) -> bool:
 def test_what_works_again_and_again_becomes_a_strategy_of_the_next_prompt(alma: ALMA) -> None:
     prompts = [try_it(alma, evaluator=succeeded)[0] for _ in range(5)]
     assert [record.outcome for record in episodes(alma)] == ["failure"] + ["success"] * 4
-    assert ["What worked:" in prompt for prompt in prompts] == [False, False, False, False, True]
-    assert f"{BLUE_GREEN} (worked 3 of 3 times" in prompts[-1]
+    assert ["[H1]" in prompt for prompt in prompts] == [False, False, False, False, True]
+    assert f"[H1] {BLUE_GREEN}: worked 3 of 3 times" in prompts[-1]
     assert ("failure", ROLLING, "RuntimeError: 502 while the pods were replaced") in outcomes(alma)
 
 
@@ -146,7 +147,7 @@ def test_without_its_memory_it_does_not_do_better(alma: ALMA, spoil: Callable[[A
     spoil(alma)
     prompt, answer = try_it(alma)
     assert answer == "Tried: 503 from the load balancer"
-    assert (f"Avoid: {BLUE_GREEN}" in prompt) is (spoil is shuffled)
+    assert (f"[A1] {BLUE_GREEN}: failed" in prompt) is (spoil is shuffled)
 
 
 def test_what_is_cited_gains_and_what_is_not_loses(alma: ALMA) -> None:

@@ -135,7 +135,7 @@ async def test_a_full_disk_is_an_error_of_the_tool_what_is_there_stays_and_can_b
             said = refusal(await client.call_tool(tool, {**given, "goal": "g" * 4000} if "goal" in given else given))
             assert "disk" in said
             assert "Traceback" not in said
-        found = answer(await client.call_tool("alma_retrieve", {"agent": "helena", "task": "Test form 1"}))
+        found = answer(await client.call_tool("alma_retrieve", {"agent": "helena", "task": "Test form 1 with care"}))
         assert LEARNED["strategy_used"] in str(found)
     with ALMA.from_config(config) as alma:
         assert {memory.id for memory in alma.list_memories(kind="outcome", limit=1000)} == set(ids)

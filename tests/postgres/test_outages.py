@@ -28,7 +28,8 @@ def test_a_server_that_takes_no_writes_is_read_and_is_written_to_once_it_does(se
             before = _connections(server)
             with pytest.raises(StorageError, match="during recovery"):
                 alma.learn("helena", "Test the logout", "success")
-            assert not before <= _connections(server), "the address may lead to another server now: this one is left"
+            looks = (_connections(server) for _ in range(500))  # a closed connection ends at the server a moment later
+            assert any(not before <= left for left in looks), "the address may lead to another server now: this one is left"
         finally:
             server.promote()
         alma.learn("helena", "Test the sign-up form", "success")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 
 from alma import ALMA
 from alma.errors import ConfigurationError
@@ -61,21 +62,22 @@ def narrowed(
     wanted: Callable[[Recalled], bool] | None = None,
 ) -> MemorySlice:
     """Returns the memories of these kinds that have the score and are wanted, of the wanted ones at most `limit` of each kind, with new
-    tags. Ways that are no rules stay among outcomes, unless it is asked which memories are wanted."""
+    tags. Ways that are no rules stay among outcomes, unless it is asked which memories are wanted; their score is the rate of success to
+    expect, as in documents."""
     if min_score is None and kinds is None and wanted is None:
         return found
+    least = -inf if min_score is None else min_score
     counts, kept = Counter[str](), list[Recalled]()
     for item in found.recalled:
         kind = item.memory.kind
-        has_score = min_score is None or item.score >= min_score
-        if not has_score or (kinds is not None and kind not in kinds) or (wanted is not None and not wanted(item)):
+        if item.score < least or (kinds is not None and kind not in kinds) or (wanted is not None and not wanted(item)):
             continue
         counts[kind] += 1
         if wanted is None or counts[kind] <= limit:
             kept.append(item)
-    if wanted is not None or (kinds is not None and MemoryType.OUTCOME not in kinds):
-        found = found.model_copy(update={"strategies": tuple(way for way in found.strategies if way.rule != TRIED)})
-    return _numbered(found, kept)
+    has_ways = wanted is None and (kinds is None or MemoryType.OUTCOME in kinds)
+    ways = tuple(way for way in found.strategies if way.rule != TRIED or (has_ways and way.expected >= least))
+    return _numbered(found.model_copy(update={"strategies": ways}), kept)
 
 
 def telling_first(found: MemorySlice, limit: int) -> MemorySlice:
