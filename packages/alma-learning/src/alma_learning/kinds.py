@@ -70,10 +70,10 @@ class Kinds:
         divided = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]
         self._groups: list[list[int]] = [tasks[group].tolist() for group in divided]
         self._sizes = np.array([float(len(group)) for group in divided])
-        self._means: Matrix | None = None
         self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in divided]
         summed = [features[group].sum(axis=0) for group in divided]
         self._totals = GrowingRows(np.stack(summed) if summed else features)
+        self._means = GrowingRows(scale(self._totals.rows[:, : self._dimension]))
         self.kind_of = {task: kind for kind, group in enumerate(self._groups) for task in group}
         self.gate = self._find_gate(sentences)
 
@@ -88,7 +88,7 @@ class Kinds:
         """Adds a task to the most alike kind that it may join, or as a kind of its own; returns the kind."""
         feature = join_features((vector - self._centre)[None], ways[None], self._by_ways)[0]
         alike = self._totals.rows @ feature / self._sizes
-        for kind, other in enumerate(self.labels):
+        for kind, other in enumerate(self.labels) if label != (None, None) else ():
             if label[0] is not None and label == other:
                 alike[kind] = 9
             elif are_apart(label, other):
@@ -100,20 +100,17 @@ class Kinds:
         self.kind_of[task] = kind
         return kind
 
-    def rank(self, vector: Vector, task_type: str | None) -> list[tuple[float, int, bool]]:
+    def rank(self, vector: Vector, task_type: str | None, most: int) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
-        scores = self._measure_kinds(vector).tolist()
-        found = []
-        for kind, (score, (name, _)) in enumerate(zip(scores, self.labels, strict=True)):
-            if task_type is None or name is None or name == task_type:
-                found.append((score, kind, task_type is not None and name == task_type))
-        return sorted(found, key=lambda each: (not each[2], -each[0]))
+        scores = self._measure_kinds(vector)
+        nearest: list[int] = np.argsort(-scores, kind="stable").tolist()
+        stated = [kind for kind in nearest if self.labels[kind][0] == task_type] if task_type is not None else []
+        others = [kind for kind in nearest if self.labels[kind][0] is None] if task_type is not None else nearest
+        return [(float(scores[kind]), kind, place < len(stated)) for place, kind in enumerate([*stated, *others][:most])]
 
     def _measure_kinds(self, vectors: Matrix) -> Matrix:
         """Returns the cosines of the means of the kinds to vectors, (kinds, n)."""
-        if self._means is None:
-            self._means = scale(self._totals.rows[:, : self._dimension])
-        cosines: Matrix = self._means @ scale(vectors - self._centre).T
+        cosines: Matrix = self._means.rows @ scale(vectors - self._centre).T
         return cosines
 
     def _find_gate(self, sentences: Matrix) -> float:
@@ -128,13 +125,14 @@ class Kinds:
         self._sizes = np.append(self._sizes, 0.0)
         self.labels.append(label)
         self._totals.append(np.zeros(2 * self._dimension, np.float32))
+        self._means.append(np.zeros(self._dimension, np.float32))
         return len(self._groups) - 1
 
     def _put(self, kind: int, task: int, feature: Vector, label: Label) -> None:
         self._groups[kind].append(task)
         self._sizes[kind] += 1
-        self._means = None
         self._totals.rows[kind] += feature
+        self._means.rows[kind] = scale(self._totals.rows[kind : kind + 1, : self._dimension])[0]
         self.labels[kind] = merge_labels(self.labels[kind], label)
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Projection:
         own = self._own_kind(question)
         if own is not None:
             return self._answer(own, vector, 1.0, question.task)
-        ranked = self._rank(vector, question.task_type)
+        ranked = self._rank(vector, question.task_type, 1)
         if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
             return self._answer(ranked[0][1], vector, ranked[0][0], None)
         return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
@@ -106,7 +106,7 @@ class Projection:
         if form is None:
             return None
         vector, found = self._vector_of(question), list[Found]()
-        for score, kind, _ in self._rank(vector, question.task_type)[:NEXT_KINDS]:
+        for score, kind, _ in self._rank(vector, question.task_type, NEXT_KINDS):
             if any(self._log_forms[at] == form for task in self._kinds.tasks_of(kind) for at in self._trials[task]):
                 place = self._sheet([kind]).words.get(self._form_words[form])
                 if place is not None:
@@ -322,8 +322,8 @@ class Projection:
                 return kind
         return None
 
-    def _rank(self, vector: Matrix | None, task_type: str | None) -> list[tuple[float, int, bool]]:
-        return self._kinds.rank(vector, task_type) if vector is not None and len(self._kinds) else []
+    def _rank(self, vector: Matrix | None, task_type: str | None, most: int) -> list[tuple[float, int, bool]]:
+        return self._kinds.rank(vector, task_type, most) if vector is not None and len(self._kinds) else []
 
     def _answer(self, kind: int, vector: Matrix | None, nearness: float, task: str | None) -> Table:
         sheet = self._sheet([kind])
@@ -401,7 +401,7 @@ class Projection:
         texts = [self._form_texts[form] for form in forms]
         held = set(forms)
         known = bisect_left(self._form_at, self._size)
-        others = self._texts.forms[[form for form in reversed(range(known)) if form not in held][:OTHER_WAYS]]
+        others = self._texts.forms[list(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))]
         ways = group_wordings(
             Wordings(texts, self._texts.forms[forms], errors, contrary), others, self._way_centre, self._embedding
         )
