@@ -130,8 +130,7 @@ def _side_of(judged: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]],
     """
     works, fails = sum(trial.worth == 1 for trial in judged), sum(trial.worth == 0 for trial in judged)
     if 2 * works > len(judged):
-        is_judged = any(t.worth == 1 and t.source not in OWN_WORD for t in judged)
-        heard = {(t.agent, t.id if is_judged else t.task) for t in judged if t.worth == 1}
+        heard = {(t.agent, _event_of(t)) for t in judged if t.worth == 1}
         by = Counter(agent for agent, _ in heard)
         if any(count >= needed(agent).successes for agent, count in by.items()):
             return Side.WORKS
@@ -140,9 +139,14 @@ def _side_of(judged: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]],
     return Side.TRIED
 
 
+def _event_of(trial: Trial) -> str:
+    """Returns what counts once as a word for a way: an outcome, of those on an own or an imported word all of one task."""
+    return trial.task if trial.source in OWN_WORD else trial.id
+
+
 def _name(group: Sequence[Trial], shown: set[str], mostly_works: bool) -> tuple[str, tuple[str, ...]]:
-    """Returns the wording that names a way, and all that may be shown, the most used first."""
-    used = Counter(trial.way for trial in group if trial.way in shown)
+    """Returns the wording that names a way, and all that may be shown, the most used first; on an own word alone used once a task."""
+    used = Counter(way for way, _ in {(trial.way, _event_of(trial)) for trial in group if trial.way in shown})
     last = {trial.way: place for place, trial in enumerate(group)}
     wordings = sorted(used, key=lambda way: (-used[way], -last[way]))
     worked = {trial.way for trial in group if trial.worth == 1} if mostly_works else set()
