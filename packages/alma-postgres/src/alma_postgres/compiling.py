@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.session import VALUES, parted_at_values
+from alma.storage.relational.session import VALUES, split_at_values
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
 from alma.storage.relational.statements.text import text_metadata, text_statements
@@ -115,6 +115,6 @@ def _dialect() -> psycopg.PGDialect_psycopg:
 
 
 def _repeated(text: str, count: int) -> tuple[str, Sequence[str]]:
-    head, row, tail = parted_at_values(text)
+    head, row, tail = split_at_values(text)
     rows = ", ".join(_NAMED.sub(rf"%(\1__{number})s", row) for number in range(count))
     return f"{head}{rows}{tail}", _NAMED.findall(row)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from alma.episode.arguments import optional_duration
 from alma.errors import ValidationError
-from alma.memory.arguments import checked_metadata, checked_name, checked_text, optional_label, optional_text
+from alma.memory.arguments import checked_metadata, checked_name, checked_text, optional_duration, optional_label, optional_text
 from alma.types.identity import as_utc
 
 Row = Mapping[str, object]

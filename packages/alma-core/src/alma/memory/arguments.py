@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from alma.episode.arguments import optional_duration as optional_duration
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.embedding import Fingerprint

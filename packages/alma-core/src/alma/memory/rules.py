@@ -109,27 +109,13 @@ def owner_of(row: Row) -> str:
 
 def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic | AntiPattern:
     """Returns a rule as a memory, with the counts of the tasks that its table is about."""
-    row, record = rule.row, rule.record
-    agent, user = agent_in(record.owner), user_in(record.owner)
-    metadata: dict[str, Any] = {
-        "learned": True,
-        "status": str(row.status),
-        "tasks": row.tasks,
-        "partials": row.partials,
-        "last_run": row.last_run,
-        "wordings": list(row.wordings),
-        "error": row.error is not None,
-    }
-    metadata |= {"task": row.task_text} if row.task_text else {}
-    metadata |= {"step": True} if rule.is_of_steps else {}
-    metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
-    metadata |= {FLAGGED: rule.doubt} if rule.doubt else {}
+    row, owner = rule.row, rule.record.owner
     base: dict[str, Any] = {
         "id": rule.id,
-        "agent": agent,
-        "user_id": user,
+        "agent": agent_in(owner),
+        "user_id": user_in(owner),
         "project_id": room.name,
-        "metadata": metadata,
+        "metadata": _metadata(rule, reader),
         "created_at": from_micros(row.first_at),
         "updated_at": from_micros(row.last_at),
     }
@@ -153,6 +139,23 @@ def as_memory(room: Room, rule: Rule, *, reader: str | None = None) -> Heuristic
         confidence=rule.confidence,
         last_seen=from_micros(row.last_at),
     )
+
+
+def _metadata(rule: Rule, reader: str | None) -> dict[str, Any]:
+    row, agent = rule.row, agent_in(rule.record.owner)
+    metadata: dict[str, Any] = {
+        "learned": True,
+        "status": str(row.status),
+        "tasks": row.tasks,
+        "partials": row.partials,
+        "last_run": row.last_run,
+        "wordings": list(row.wordings),
+        "error": row.error is not None,
+    }
+    metadata |= {"task": row.task_text} if row.task_text else {}
+    metadata |= {"step": True} if rule.is_of_steps else {}
+    metadata |= {"shared_from": agent} if reader is not None and agent != reader else {}
+    return metadata | ({FLAGGED: rule.doubt} if rule.doubt else {})
 
 
 def rules_in(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[Rule]:

@@ -139,30 +139,10 @@ def _relative(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
 def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
     """The dates, months, seasons, quarters, feasts and years, each with the place in the text where it begins."""
     taken = []
-    for match in re.finditer(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)(?![\w-])", text):
-        date = datetime(int(match["year"]), int(match["month"]), int(match["day"]), tzinfo=UTC)
-        yield _days(date, -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
-        taken.append(match.span())
-    for match in _long_spans().finditer(text):
-        if not match["last"] and not match["year"]:
-            continue
-        month = _SEASONS.get(match["season"] or "") or 3 * int(match["quarter"] or 1) - 2
-        year = int(match["year"] or _year_of(now - _QUARTER, month))
-        yield _months_from(datetime(year, month, 1, tzinfo=UTC), 3), match.start()
-        taken.append(match.span())
-    for match in _feasts().finditer(text):
-        if not match["year"] and not _looks_back(text):
-            continue
-        month, day = _FEASTS[match["feast"]]
-        last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
-        date = datetime(int(match["year"] or last), month, day, tzinfo=UTC)
-        yield _days(date, -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
-        taken.append(match.span())
-    for match in _dates().finditer(text):
-        month = _month(match["month"] or match["month2"])
-        day, year = int(match["day"] or match["day2"]), int(match["year"] or _year_of(now, month))
-        yield _days(datetime(year, month, day, tzinfo=UTC), -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
-        taken.append(match.span())
+    for reader in (_read_numbers, _read_long_spans, _read_feasts, _read_dates):
+        for interval, match in reader(text, now):
+            yield interval, match.start()
+            taken.append(match.span())
     for match in _months().finditer(text):
         is_after = match["before"] and (match["before"].strip() not in _JOINTS or _two_ends().search(text))
         if _is_free(match, taken) and (is_after or match["year"] or match["month"] in _UNAMBIGUOUS):
@@ -174,6 +154,38 @@ def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
         if _is_free(match, taken):
             year = int(match["year"])
             yield Interval(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)), match.start("year")
+
+
+def _read_numbers(text: str, now: datetime) -> Iterator[tuple[Interval, re.Match[str]]]:
+    for match in re.finditer(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)(?![\w-])", text):
+        yield _reported(int(match["year"]), int(match["month"]), int(match["day"])), match
+
+
+def _read_long_spans(text: str, now: datetime) -> Iterator[tuple[Interval, re.Match[str]]]:
+    for match in _long_spans().finditer(text):
+        if match["last"] or match["year"]:
+            month = _SEASONS.get(match["season"] or "") or 3 * int(match["quarter"] or 1) - 2
+            year = int(match["year"] or _year_of(now - _QUARTER, month))
+            yield _months_from(datetime(year, month, 1, tzinfo=UTC), 3), match
+
+
+def _read_feasts(text: str, now: datetime) -> Iterator[tuple[Interval, re.Match[str]]]:
+    for match in _feasts().finditer(text):
+        if match["year"] or _looks_back(text):
+            month, day = _FEASTS[match["feast"]]
+            last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
+            yield _reported(int(match["year"] or last), month, day), match
+
+
+def _read_dates(text: str, now: datetime) -> Iterator[tuple[Interval, re.Match[str]]]:
+    for match in _dates().finditer(text):
+        month = _month(match["month"] or match["month2"])
+        yield _reported(int(match["year"] or _year_of(now, month)), month, int(match["day"] or match["day2"])), match
+
+
+def _reported(year: int, month: int, day: int) -> Interval:
+    """The days on which what happened at a date is reported."""
+    return _days(datetime(year, month, day, tzinfo=UTC), -_REPORTED_BEFORE, _REPORTED_AFTER + 1)
 
 
 def _days(moment: datetime, start: float, end: float) -> Interval:

@@ -65,10 +65,7 @@ def forget(
     if memory_ids is not None:
         chosen = _named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
     else:
-        below = _limit(below_confidence, "below_confidence", 1.0)
-        rules = {} if below is None else _doubtful_rules(room, owner, below)
-        stale = dict(_stale(room, owner, older_than_days, below))
-        chosen = _Chosen({**stale, **{key: _kind_of(rule) for key, rule in rules.items()}}, rules)
+        chosen = _choose_by_policy(room, owner, older_than_days, below_confidence)
     ids = list(chosen.kinds)
     report = ForgetReport(
         dry_run=dry_run,
@@ -80,16 +77,27 @@ def forget(
     if dry_run or not ids:
         return report
     if purge:
-        kinds = {key: kind for key, kind in chosen.kinds.items() if key not in chosen.rules}
-        if chosen.rules:  # what was learned follows from outcomes, which stay: a rule is put away, and none of its words is kept
-            _archive(room, [], owner or "", chosen.rules, without_words=True)
-        if not kinds:
-            return report.model_copy(update={"seq": room.project.head()})
-        records = list(dict.fromkeys(small_records(room, list(kinds))))
-        purged = purged_report(room, kinds, records, report, actor=owner or "")
-        return purged.model_copy(update={"memory_ids": (*purged.memory_ids, *chosen.rules)}) if chosen.rules else purged
+        return _purge_chosen(room, chosen, report, actor=owner or "")
     stored = [key for key in ids if key not in chosen.rules]
     return report.model_copy(update={"seq": _archive(room, stored, owner or "", chosen.rules)})
+
+
+def _choose_by_policy(room: Room, owner: str | None, older_than_days: object, below_confidence: object) -> _Chosen:
+    below = _limit(below_confidence, "below_confidence", 1.0)
+    rules = {} if below is None else _doubtful_rules(room, owner, below)
+    stale = dict(_stale(room, owner, older_than_days, below))
+    return _Chosen({**stale, **{key: _kind_of(rule) for key, rule in rules.items()}}, rules)
+
+
+def _purge_chosen(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) -> ForgetReport:
+    kinds = {key: kind for key, kind in chosen.kinds.items() if key not in chosen.rules}
+    if chosen.rules:  # what was learned follows from outcomes, which stay: a rule is put away, and none of its words is kept
+        _archive(room, [], actor, chosen.rules, without_words=True)
+    if not kinds:
+        return report.model_copy(update={"seq": room.project.head()})
+    records = list(dict.fromkeys(small_records(room, list(kinds))))
+    purged = purged_report(room, kinds, records, report, actor=actor)
+    return purged.model_copy(update={"memory_ids": (*purged.memory_ids, *chosen.rules)}) if chosen.rules else purged
 
 
 def _kind_of(rule: Rule) -> str:

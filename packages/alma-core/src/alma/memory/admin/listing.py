@@ -32,18 +32,9 @@ def list_memories(
     user = args.optional_name(user_id, "user_id")
     moment = args.checked_time(since, "since")
     most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
-
-    def is_wanted(partition: Partition) -> bool:
-        if wanted_kind not in (None, partition.kind):
-            return False
-        if owner is None and user is None:
-            return True
-        if owner is None or partition.agent is None:
-            return user is not None and partition.user_id == user
-        return partition.agent == owner and (user is None or partition.user_id in (None, user))
-
+    partitions = room.project.partitions().items()
     rows = room.project.listed(
-        [row for row, partition in room.project.partitions().items() if is_wanted(partition)],
+        [row for row, one in partitions if wanted_kind in (None, one.kind) and _is_of(one, owner, user)],
         since=None if moment is None else to_micros(moment),
         limit=most,
         newest_first=newest_first,
@@ -56,6 +47,14 @@ def list_memories(
     both = [*stored, *rules]
     both.sort(key=lambda memory: memory.created_at, reverse=newest_first)
     return both[:most]
+
+
+def _is_of(partition: Partition, owner: str | None, user: str | None) -> bool:
+    if owner is None and user is None:
+        return True
+    if owner is None or partition.agent is None:
+        return user is not None and partition.user_id == user
+    return partition.agent == owner and (user is None or partition.user_id in (None, user))
 
 
 def _rules(

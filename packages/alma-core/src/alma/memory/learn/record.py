@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError as PydanticError
 
-from alma.episode.arguments import optional_duration
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
@@ -82,7 +81,7 @@ def _outcome(room: Room, now: datetime, request: LearnRequest) -> Outcome:
         task_description=args.checked_text(request.task, "task"),
         outcome=args.checked_verdict(request.outcome),
         strategy_used=args.optional_text(request.strategy_used, "strategy_used") or "",
-        duration_ms=optional_duration(request.duration_ms),
+        duration_ms=args.optional_duration(request.duration_ms),
         error_message=args.optional_text(request.error_message, "error_message"),
         user_feedback=args.optional_text(request.feedback, "feedback"),
         timestamp=args.checked_time(request.timestamp, "timestamp") or now,

@@ -150,17 +150,9 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     if not scope and not any(map(scope.counts_without_words, scope.known)):
         return None
     names = scope.owners if asked.reader in scope.owners else scope.owners | {asked.reader}
-    vector = room.store.texts.query(without_names(asked.task, names), room.project)
-    time = named_time(asked.task, from_micros(asked.now))
-    question = Question(vector, query_words(asked.task), asked.arms, time, time is not None and names_only_a_time(asked.task))
+    question = _make_question(room, asked, names)
     with room.project.moment():
-        if asked.times is not None:
-            question = replace(question, within=rows_within(room, asked.times, scope))
-        found, chosen = _chosen(room, question, scope, asked.top_k)
-        if speakers := named_speakers(room, asked.task, found, scope):
-            text = without_names(addressed(asked.task, speakers), names)
-            question = replace(question, addressed=room.store.texts.query(text, room.project), speakers=speakers)
-            found, chosen = _chosen(room, question, scope, asked.top_k)
+        question, found, chosen = _search(room, asked, question, names)
         nearest: Mapping[str, int] = {}
         if events := named_events(asked.task):
             index, wanted = room.index.current(scope.rows), contenders_for(asked.top_k)
@@ -168,13 +160,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
             found, chosen = _with_events(room, question, scope, asked.top_k, found, chosen, list(nearest.values()))
         seen = candidates_of(room, asked, chosen)
         caution = Caution()
-        ranking = scored(asked, chosen, seen, caution, top_k=asked.top_k)
-        memories = room.project.memories([item.memory for item in ranking])
-        if any(map(rests_on_own_word, memories.values())):
-            ranking, memories = _cautious(room, asked, chosen, seen, caution)
-        attempts = attempts_folded(ranking, memories)
-        if attempts or any_of_attempt(memories.values()):  # what failed in one may stand behind
-            ranking, memories, attempts = _refilled(room, asked, chosen, seen, caution, ranking, memories, attempts)
+        ranking, memories, attempts = _rank(room, asked, chosen, seen, caution)
         outcomes = [one.id for one in memories.values() if isinstance(one, Outcome)]
         learned = _learned(room, asked, question, outcomes)
     memories = {**memories, **with_citations(memories, seen)}
@@ -195,6 +181,38 @@ def answered(room: Room, asked: Asked) -> Answer | None:
         events,
         nearest,
     )
+
+
+def _make_question(room: Room, asked: Asked, names: frozenset[str]) -> Question:
+    vector = room.store.texts.query(without_names(asked.task, names), room.project)
+    time = named_time(asked.task, from_micros(asked.now))
+    return Question(vector, query_words(asked.task), asked.arms, time, time is not None and names_only_a_time(asked.task))
+
+
+def _search(room: Room, asked: Asked, question: Question, names: frozenset[str]) -> tuple[Question, Found, list[Contender]]:
+    """The question with what the store knows of it, what was found, and the contenders."""
+    if asked.times is not None:
+        question = replace(question, within=rows_within(room, asked.times, asked.scope))
+    found, chosen = _chosen(room, question, asked.scope, asked.top_k)
+    if speakers := named_speakers(room, asked.task, found, asked.scope):
+        text = without_names(addressed(asked.task, speakers), names)
+        question = replace(question, addressed=room.store.texts.query(text, room.project), speakers=speakers)
+        found, chosen = _chosen(room, question, asked.scope, asked.top_k)
+    return question, found, chosen
+
+
+def _rank(
+    room: Room, asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], caution: Caution
+) -> tuple[list[Ranked], Mapping[int, AnyMemory], Folds]:
+    """The ranking, what its memories say, and the outcomes for which another one of their attempt stands."""
+    ranking = scored(asked, chosen, seen, caution, top_k=asked.top_k)
+    memories: Mapping[int, AnyMemory] = room.project.memories([item.memory for item in ranking])
+    if any(map(rests_on_own_word, memories.values())):
+        ranking, memories = _cautious(room, asked, chosen, seen, caution)
+    attempts = attempts_folded(ranking, memories)
+    if attempts or any_of_attempt(memories.values()):  # what failed in one may stand behind
+        return _refilled(room, asked, chosen, seen, caution, ranking, memories, attempts)
+    return ranking, memories, attempts
 
 
 def _learned(room: Room, asked: Asked, question: Question, outcomes: Sequence[str]) -> LearnedPart:

@@ -22,7 +22,7 @@ from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Outcome
-from alma.types.recalled import Factors, Recalled
+from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
 from alma.types.strategies import TRIED, StrategyRecord
@@ -58,23 +58,10 @@ def retrieve(room: Room, request: RetrieveRequest, *, explain: bool = False) -> 
 
 
 def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tuple[Recalled, ...]:
-    standing = set(answer.folded.values())
     near = hits(room, answer)
-    pairs = [
-        (item, _with_origin(_as_stored_unless(item.memory in standing, answer.memories[item.memory]), question.reader))
-        for item in answer.order
-    ]
-    pairs = [
-        (item, _with(memory, HITS, [hit.line for hit in near[item.memory][:MOST_HITS]]) if item.memory in near else memory)
-        for item, memory in pairs
-    ]
-    by = answer.disputed.dispreferred
-    pairs = [
-        (item, _contradicted(memory, by.get(item.memory)) if by or CONTRADICTED in memory.metadata else memory)
-        for item, memory in pairs
-    ]
-    doubts = doubts_together([memory for _, memory in pairs])
-    pairs = [(item, _with(memory, FLAGGED, doubts[memory.id]) if memory.id in doubts else memory) for item, memory in pairs]
+    shown = [_show(answer, item.memory, near.get(item.memory, ()), question.reader) for item in answer.order]
+    doubts = doubts_together(shown)
+    shown = [_with(memory, FLAGGED, doubts[memory.id]) if memory.id in doubts else memory for memory in shown]
     explained = explanations(room, question, answer) if explain else {}
     stated = [
         Recalled(
@@ -87,9 +74,21 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
             turns=near.get(item.memory, ()),
             is_near=not isinstance(memory, Outcome) or memory.id in answer.learned.near,
         )
-        for (item, memory), tag in zip(pairs, tags_for([memory for _, memory in pairs]), strict=True)
+        for item, memory, tag in zip(answer.order, shown, tags_for(shown), strict=True)
     ]
-    items = _with_rules(stated, answer.learned.items, question)
+    return _retag(_with_rules(stated, answer.learned.items, question))
+
+
+def _show(answer: Answer, row: int, near: Sequence[TurnHit], reader: str) -> AnyMemory:
+    """A memory as this reader is shown it: whose it is, which of its turns are near, and what contradicts it."""
+    stands_for_attempt = row in answer.folded.values()
+    memory = _with_origin(_as_stored_unless(stands_for_attempt, answer.memories[row]), reader)
+    if near:
+        memory = _with(memory, HITS, [hit.line for hit in near[:MOST_HITS]])
+    return _contradicted(memory, answer.disputed.dispreferred.get(row))
+
+
+def _retag(items: Sequence[Recalled]) -> tuple[Recalled, ...]:
     tags = tags_for([item.memory for item in items])
     changed = {
         item.memory.id: item.model_copy(update={"tag": tag}) for tag, item in zip(tags, items, strict=True) if item.tag != tag

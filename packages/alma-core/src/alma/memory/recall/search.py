@@ -384,18 +384,7 @@ def _judged(
     *,
     is_all: bool,
 ) -> Found:
-    scores = {DENSE: scored.cosines, TEXT: scored.shares}
-    arms = [
-        JudgedArm(
-            name,
-            _USUAL[name].weight,
-            scores[name],
-            np.full(len(scored.memories), background.mean),
-            np.full(len(scored.memories), background.deviation),
-            fusion.standardised(scores[name], background),
-        )
-        for name, background in backgrounds.items()
-    ]
+    arms = _judge_arms(scored, backgrounds)
     weighed = [(arm.z_scores, arm.weight) for arm in arms]
     z, gains = fusion.fused(weighed), np.zeros(len(scored.memories))
     if question.time is not None:
@@ -414,6 +403,21 @@ def _judged(
         scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, gains, similarities, kept
     )
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
+
+
+def _judge_arms(scored: Scored, backgrounds: Mapping[str, fusion.Background]) -> list[JudgedArm]:
+    scores = {DENSE: scored.cosines, TEXT: scored.shares}
+    return [
+        JudgedArm(
+            name,
+            _USUAL[name].weight,
+            scores[name],
+            np.full(len(scored.memories), background.mean),
+            np.full(len(scored.memories), background.deviation),
+            fusion.standardised(scores[name], background),
+        )
+        for name, background in backgrounds.items()
+    ]
 
 
 def least_cosine(room: Room, arms: Collection[str]) -> float:

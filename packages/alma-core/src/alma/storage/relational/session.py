@@ -19,11 +19,13 @@ class NotUniqueError(CorruptStoreError):
     """Raised by `Session.insert` when there is a row of that key. A caller that expects it says what it means."""
 
 
-def parted_at_values(statement: str) -> tuple[str, str, str]:
+def split_at_values(statement: str) -> tuple[str, str, str]:
     """Returns a statement in three parts: what stands before its row of values, this row with its brackets, and the rest."""
     head, values, rest = statement.partition(VALUES)
     depths = accumulate((sign == "(") - (sign == ")") for sign in rest)
-    end = next(at for at, depth in enumerate(depths, start=1) if not depth)
+    end = next((at for at, depth in enumerate(depths, start=1) if not depth), None)
+    if end is None:
+        raise ValueError(f"no bracket closes the row of values of {statement!r}")
     return head + values, rest[:end], rest[end:]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, parted_at_values
+from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, split_at_values
 from alma.storage.sqlite.compiled import STATEMENTS
 
 MOST_ROWS = 32
@@ -73,7 +73,7 @@ def _by_column(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
 @lru_cache(maxsize=512)
 def _repeated(statement: str, count: int) -> tuple[str, Sequence[str]]:
     """The statement with its row of values repeated, and the names of what each of these takes, in order."""
-    head, row, tail = parted_at_values(statement)
+    head, row, tail = split_at_values(statement)
     rows = ", ".join([re.sub(r":\w+", "?", row)] * count)
     return f"{head}{rows}{tail}", re.findall(r":(\w+)", row)
 

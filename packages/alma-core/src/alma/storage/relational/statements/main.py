@@ -61,50 +61,23 @@ _LOGGED = tuple(column for column in JOURNAL.c if column.name != "place")
 USAGE_COUNTS = tuple(column.name for column in _u if column.name != "memory")
 """The usage counts of a memory, in the order of `Candidate`."""
 
+_SHOWN = (_m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at, _m.updated_at)
+"""The columns of a memory that is shown."""
+
+_EMBEDDED = (_p.is_live == ONE, _p.text_hash.is_not(None))
+"""The condition of a passage that a search by vectors may find."""
+
 
 def main_statements() -> dict[str, ClauseElement]:
     """Every statement by the name of its constant."""
-    touching = union(
-        select(TOUCHED.c.seq).where(
-            TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
-        ),
-        select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
-    ).subquery("touching")
-    memory_columns = (_m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at, _m.updated_at)
-    named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
-    texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
-    searched = select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
-    embedded = (_p.is_live == ONE, _p.text_hash.is_not(None))
-    held = select(_p.row).where(_p.memory == _m.row, *embedded).exists()
-    with_vectors = (
-        select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash)
-        .select_from(
-            PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
-                VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
-            )
-        )
-        .where(_p.project + ZERO == given("project"), *embedded)  # a sum: else SQLite reads the whole project by its index
+    groups = (
+        *(_of_projects, _of_memories, _of_texts, _of_vectors, _of_samples),
+        *(_of_records, _of_journal, _of_touched, _by_time, _of_removed),
     )
-    vectors_at = (
-        select(_p.row, _v.vector, _v.text_hash)
-        .select_from(
-            PASSAGE.outerjoin(VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder()))
-        )
-        .where(_p.project + ZERO == given("project"), _p.row.in_(rows_given()), _p.text_hash.is_not(None))
-    )
-    vectors_wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
-    is_wanted = and_(
-        _v.project == vectors_wanted.c.project, _v.text_hash == vectors_wanted.c.text_hash, _v.embedder == embedder()
-    )
-    within = MEMORY.alias("within")
-    inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
-    seen_within = (
-        _m.archived_at.is_(None),
-        or_(optional("since", BigInteger()).is_(None), _m.seen_at >= number("since")),
-        or_(optional("until", BigInteger()).is_(None), _m.seen_at <= number("until")),
-        or_(optional("known_by", BigInteger()).is_(None), _m.created_at <= number("known_by")),
-    )
-    negative_first = case((_m.content_hash >= bindparam("half", type_=LargeBinary()), ZERO), else_=ONE)
+    return {name: statement for made in groups for name, statement in made().items()}
+
+
+def _of_projects() -> dict[str, ClauseElement]:
     return {
         "store_values": select(STORE.c.key, STORE.c.value),
         "store_insert": inserting(STORE),
@@ -122,40 +95,84 @@ def main_statements() -> dict[str, ClauseElement]:
         .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
         .order_by(PARTITION.c.row),
         "partition_insert": inserting(PARTITION, "row"),
+        "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
+        .where(_m.project == given("project"), _m.archived_at.is_(None))
+        .group_by(_m.partition),
+    }
+
+
+def _of_memories() -> dict[str, ClauseElement]:
+    named = (_m.project == given("project"), _m.id.in_(given_in("ids")))
+    return {
         "memory_insert": inserting(MEMORY, "row"),
         "memory_by_id": select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
         "memory_number": select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
         "places": select(_m.id, _m.row, _m.partition, _m.archived_at, *(_u[name] for name in USAGE_COUNTS))
         .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
-        .where(*named_memories),
+        .where(*named),
+        "memories": select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
+        "memories_named": select(MEMORY).where(*named),
+        "outcomes_in": select(*_recorded())
+        .where(_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
+        .order_by(_m.row),
+        "outcomes_named": select(*_recorded()).where(*named).order_by(_m.row),
+        "candidates": select(
+            *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
+            *(func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
+        )
+        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+        .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
+        "usage_insert": inserting(USAGE),
+        "usage_put": replacing(USAGE, "memory"),
+        "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
+    }
+
+
+def _of_texts() -> dict[str, ClauseElement]:
+    texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
+    searched = select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
+    is_new = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
+    return {
         "passage_insert": inserting(PASSAGE, "row"),
-        "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
-        "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(vectors_wanted, is_wanted),
-        "vectors_held": select(_v.text_hash).join(vectors_wanted, is_wanted),
-        "texts": texts.where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
-        "texts_since": texts.where(
-            _p.memory.in_(
-                select(_p.memory).where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
-            )
-        ),
+        "texts": texts.where(*is_new),
+        "texts_since": texts.where(_p.memory.in_(select(_p.memory).where(*is_new))),
         "texts_searched": searched.where(_p.project == given("project"), _p.is_live == ONE).order_by(_p.memory, _p.position),
         "texts_searched_of": searched.where(_p.memory.in_(rows_given()), _p.is_live == ONE).order_by(_p.memory, _p.position),
-        "texts_touched": select(_p.memory)
-        .distinct()
-        .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
-        "vector_changes": select(
-            _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
-        )
-        .select_from(
-            PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
-                VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
-            )
-        )
-        .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None))
-        .order_by(_p.seq, _p.row),
-        "vectors_of": with_vectors.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
-        "vectors_in": with_vectors.where(_p.memory.in_(inside)).order_by(_p.memory, _p.row),
-        "vectors_at": vectors_at,
+        "texts_touched": select(_p.memory).distinct().where(*is_new),
+    }
+
+
+def _of_vectors() -> dict[str, ClauseElement]:
+    with_vectors = select(
+        _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
+    ).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(VECTOR, _is_its_vector()))
+    is_of_project = _p.project + ZERO == given("project")  # a sum: else SQLite reads the whole project by its index
+    embedded = with_vectors.where(is_of_project, *_EMBEDDED)
+    wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
+    is_wanted = and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder())
+    within = MEMORY.alias("within")
+    inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
+    return {
+        "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
+        "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(wanted, is_wanted),
+        "vectors_held": select(_v.text_hash).join(wanted, is_wanted),
+        "vector_changes": with_vectors.where(
+            _p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None)
+        ).order_by(_p.seq, _p.row),
+        "vectors_of": embedded.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
+        "vectors_in": embedded.where(_p.memory.in_(inside)).order_by(_p.memory, _p.row),
+        "vectors_at": select(_p.row, _v.vector, _v.text_hash)
+        .select_from(PASSAGE.outerjoin(VECTOR, _is_its_vector()))
+        .where(is_of_project, _p.row.in_(rows_given()), _p.text_hash.is_not(None)),
+        "hashes": select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
+        "vector_drop": delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
+    }
+
+
+def _of_samples() -> dict[str, ClauseElement]:
+    held = select(_p.row).where(_p.memory == _m.row, *_EMBEDDED).exists()
+    negative_first = case((_m.content_hash >= bindparam("half", type_=LargeBinary()), ZERO), else_=ONE)
+    return {
         "ties_of": select(_m.row, _m.content_hash)
         .where(_m.project == given("project"), _m.row.in_(rows_given()), held)
         .order_by(_m.row),
@@ -167,63 +184,42 @@ def main_statements() -> dict[str, ClauseElement]:
         "population": select(func.count())
         .select_from(MEMORY)
         .where(_m.project == given("project"), _m.partition.in_(rows_given()), held),
-        "candidates": select(
-            *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
-            *(func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
-        )
-        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
-        .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
-        "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
-        "memories_named": select(MEMORY).where(*named_memories),
-        "outcomes_in": select(*_recorded())
-        .where(_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as above
-        .order_by(_m.row),
-        "outcomes_named": select(*_recorded()).where(*named_memories).order_by(_m.row),
-        "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
-        .where(_m.project == given("project"), _m.archived_at.is_(None))
-        .group_by(_m.partition),
-        "usage_insert": inserting(USAGE),
-        "usage_put": replacing(USAGE, "memory"),
-        "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
+    }
+
+
+def _of_records() -> dict[str, ClauseElement]:
+    by_version = select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
+    of_kind = (RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
+    is_version = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")]
+    return {
         "record_by_key": select(RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
-            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key == given("key")
+            *of_kind, RECORD.c.key == given("key")
         ),
-        "records_by_key": select(RECORD.c.key, RECORD.c.version, RECORD.c.body).where(
-            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key.in_(given_in("keys"))
+        "records_by_key": by_version.where(*of_kind, RECORD.c.key.in_(given_in("keys"))),
+        "records_of_kind": by_version.where(*of_kind).order_by(RECORD.c.key),
+        "records_under": by_version.where(*of_kind, RECORD.c.key > given("first"), RECORD.c.key < given("last")).order_by(
+            RECORD.c.key
         ),
-        "records_of_kind": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
-        .where(RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
-        .order_by(RECORD.c.key),
-        "records_under": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
-        .where(
-            RECORD.c.project == given("project"),
-            RECORD.c.kind == given("kind"),
-            RECORD.c.key > given("first"),
-            RECORD.c.key < given("last"),
-        )
-        .order_by(RECORD.c.key),
-        "records_newest": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
-        .where(RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
+        "records_newest": by_version.where(*of_kind)
         .order_by(RECORD.c.updated_at.desc(), RECORD.c.key.desc())
         .limit(number("newest"))
         .offset(ZERO),
         "record_insert": inserting(RECORD),
-        "record_take": delete(RECORD)
-        .where(
-            RECORD.c.project == given("of_project"),
-            RECORD.c.kind == given("of_kind"),
-            RECORD.c.key == given("of_key"),
-            RECORD.c.version == given("of_version"),
-        )
-        .returning(RECORD.c.body, RECORD.c.updated_at),
+        "record_take": delete(RECORD).where(*is_version).returning(RECORD.c.body, RECORD.c.updated_at),
         "record_update": update(RECORD)
         .values({name: given(name) for name in ("version", "body", "updated_at")})
-        .where(
-            RECORD.c.project == given("of_project"),
-            RECORD.c.kind == given("of_kind"),
-            RECORD.c.key == given("of_key"),
-            RECORD.c.version == given("of_version"),
+        .where(*is_version),
+    }
+
+
+def _of_journal() -> dict[str, ClauseElement]:
+    touching = union(
+        select(TOUCHED.c.seq).where(
+            TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
         ),
+        select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
+    ).subquery("touching")
+    return {
         "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
         "journal_hash": select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
         "journal_of": select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
@@ -235,6 +231,11 @@ def main_statements() -> dict[str, ClauseElement]:
         "journal_erase": update(JOURNAL)
         .values(payload=null(), salt=null())
         .where(JOURNAL.c.place == place(number("of_project"), given("of_seq"))),
+    }
+
+
+def _of_touched() -> dict[str, ClauseElement]:
+    return {
         "touched_seqs": union(
             select(TOUCHED.c.seq).where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key")),
             select(_m.seq).where(_m.project == given("project"), _m.id == given("key")),
@@ -250,6 +251,18 @@ def main_statements() -> dict[str, ClauseElement]:
         "touched_under": select(TOUCHED.c.key)
         .distinct()
         .where(TOUCHED.c.project == given("project"), TOUCHED.c.key > given("first"), TOUCHED.c.key < given("last")),
+        "touched_insert": ignoring(TOUCHED),
+    }
+
+
+def _by_time() -> dict[str, ClauseElement]:
+    seen_within = (
+        _m.archived_at.is_(None),
+        or_(optional("since", BigInteger()).is_(None), _m.seen_at >= number("since")),
+        or_(optional("until", BigInteger()).is_(None), _m.seen_at <= number("until")),
+        or_(optional("known_by", BigInteger()).is_(None), _m.created_at <= number("known_by")),
+    )
+    return {
         "stale": select(_m.id)
         .where(
             _m.project == given("project"),
@@ -270,21 +283,18 @@ def main_statements() -> dict[str, ClauseElement]:
             *seen_within,
         )
         .order_by(_m.row),
-        "hashes": select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
-        "vector_drop": delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
-        "touched_insert": ignoring(TOUCHED),
+    }
+
+
+def _of_removed() -> dict[str, ClauseElement]:
+    is_new = (REMOVED.c.project == given("project"), REMOVED.c.seq > given("after"), REMOVED.c.seq <= given("upto"))
+    return {
         "removed_insert": ignoring(REMOVED),
-        "removed_any": select(REMOVED.c.passage)
-        .where(REMOVED.c.project == given("project"), REMOVED.c.seq > given("after"), REMOVED.c.seq <= given("upto"))
-        .limit(ONE)
-        .offset(ZERO),
+        "removed_any": select(REMOVED.c.passage).where(*is_new).limit(ONE).offset(ZERO),
         "removed_since": select(REMOVED.c.passage).where(
-            REMOVED.c.project == given("project"),
-            REMOVED.c.seq > given("after"),
-            REMOVED.c.seq <= given("upto"),
-            ~select(_p.row)  # a passage that lost its vector and has one again is taken in with the changes
-            .where(_p.row == REMOVED.c.passage, _p.is_live == ONE, _p.text_hash.is_not(None))
-            .exists(),
+            *is_new,
+            # a passage that lost its vector and has one again is taken in with the changes
+            ~select(_p.row).where(_p.row == REMOVED.c.passage, *_EMBEDDED).exists(),
         ),
     }
 
@@ -303,3 +313,8 @@ def _weighted_length() -> Case[Any]:
         (_p.is_own == ONE, text + weight * keywords),
         else_=weight * (text + keywords),
     )
+
+
+def _is_its_vector() -> ColumnElement[bool]:
+    """The condition that a vector is that of a passage, by the embedder that serves."""
+    return and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
