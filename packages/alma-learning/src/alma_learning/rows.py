@@ -126,11 +126,12 @@ def _count_by_agent(judged: Sequence[Trial]) -> dict[str, tuple[int, int, int]]:
 def _side_of(judged: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]], needed: Callable[[str], Needed]) -> Side:
     """Returns the side that more than half of the trials are on, if those of one agent alone are enough.
 
-    Successes on an own or an imported word alone count once a task: one voice that repeats itself is no evidence.
+    Successes of a wording on an own or an imported word alone count once a task: one voice that repeats itself is no evidence.
     """
     works, fails = sum(trial.worth == 1 for trial in judged), sum(trial.worth == 0 for trial in judged)
     if 2 * works > len(judged):
-        heard = {(t.agent, _event_of(t)) for t in judged if t.worth == 1}
+        borne_out = {t.way for t in judged if t.worth == 1 and t.source not in OWN_WORD}
+        heard = {(t.agent, t.id if t.way in borne_out else t.task) for t in judged if t.worth == 1}
         by = Counter(agent for agent, _ in heard)
         if any(count >= needed(agent).successes for agent, count in by.items()):
             return Side.WORKS
@@ -139,14 +140,10 @@ def _side_of(judged: Sequence[Trial], by_agent: dict[str, tuple[int, int, int]],
     return Side.TRIED
 
 
-def _event_of(trial: Trial) -> str:
-    """Returns what counts once as a word for a way: an outcome, of those on an own or an imported word all of one task."""
-    return trial.task if trial.source in OWN_WORD else trial.id
-
-
 def _name(group: Sequence[Trial], shown: set[str], mostly_works: bool) -> tuple[str, tuple[str, ...]]:
     """Returns the wording that names a way, and all that may be shown, the most used first; on an own word alone used once a task."""
-    used = Counter(way for way, _ in {(trial.way, _event_of(trial)) for trial in group if trial.way in shown})
+    events = {(trial.way, trial.task if trial.source in OWN_WORD else trial.id) for trial in group if trial.way in shown}
+    used = Counter(way for way, _ in events)
     last = {trial.way: place for place, trial in enumerate(group)}
     wordings = sorted(used, key=lambda way: (-used[way], -last[way]))
     worked = {trial.way for trial in group if trial.worth == 1} if mostly_works else set()
