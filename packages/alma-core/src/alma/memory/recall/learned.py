@@ -95,12 +95,12 @@ class _Chosen:
 
 
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
-    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none that a shown attempt
-    holds: what was done in an attempt is told by the attempt."""
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that is a rule of
+    the same side: the attempt says it."""
     tried = [_Chosen(row, rule) for row, rule in rows_with_rules(tables[0], records) if row.trials]
-    told = [normalised(one.row.way) for one in tried]
+    told = [(one.row.side, f" {normalised(one.row.way)} ") for one in tried if one.rule is not None]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
-    steps = [_Chosen(row, rule, True) for row, rule in ruled if rule is not None and not _is_among(normalised(row.way), told)]
+    steps = [_Chosen(row, rule, True) for row, rule in ruled if rule is not None and not _is_said(row, told)]
     every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
     failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
     left = top_k
@@ -112,8 +112,9 @@ def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> l
     return [*others, *(one for one in every if one in failing)]
 
 
-def _is_among(step: str, told: Collection[str]) -> bool:
-    return bool(step) and any(step in said for said in told)
+def _is_said(step: Row, told: Collection[tuple[Side, str]]) -> bool:
+    words = f" {normalised(step.way)} "
+    return bool(words.strip()) and any(side is step.side and words in said for side, said in told)
 
 
 def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[str]) -> StrategyRecord:
