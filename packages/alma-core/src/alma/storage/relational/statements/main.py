@@ -185,10 +185,7 @@ def main_statements() -> dict[str, ClauseElement]:
         "usage_insert": inserting(USAGE),
         "usage_put": replacing(USAGE, "memory"),
         "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
-        "record_by_key": select(RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
-            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key == given("key")
-        ),
-        "records_by_key": select(RECORD.c.key, RECORD.c.version, RECORD.c.body).where(
+        "records_by_key": select(RECORD.c.key, RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
             RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key.in_(given_in("keys"))
         ),
         "records_of_kind": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
@@ -208,6 +205,7 @@ def main_statements() -> dict[str, ClauseElement]:
         .limit(number("newest"))
         .offset(ZERO),
         "record_insert": inserting(RECORD),
+        "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
         "record_take": delete(RECORD)
         .where(
             RECORD.c.project == given("of_project"),
@@ -216,14 +214,6 @@ def main_statements() -> dict[str, ClauseElement]:
             RECORD.c.version == given("of_version"),
         )
         .returning(RECORD.c.body, RECORD.c.updated_at),
-        "record_update": update(RECORD)
-        .values({name: given(name) for name in ("version", "body", "updated_at")})
-        .where(
-            RECORD.c.project == given("of_project"),
-            RECORD.c.kind == given("of_kind"),
-            RECORD.c.key == given("of_key"),
-            RECORD.c.version == given("of_version"),
-        ),
         "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
         "journal_hash": select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
         "journal_of": select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
