@@ -81,7 +81,7 @@ def _statements(plan: Plan, progress: Progress) -> Iterator[Gate]:
         finally:
             subject.close()
     progress.console.log("statements counted")
-    limits = {"learn": 12, "record_usage of 10": 8, "an episode's end after 9 steps": 15}
+    limits = {"learn": 10, "record_usage of 10": 8, "an episode's end after 9 steps": 14}
     for what, (count, _) in counts.items():
         limit = next((most for name, most in limits.items() if what.startswith(name)), None)
         yield Gate(f"statements: {what}", count, "", limit=limit)

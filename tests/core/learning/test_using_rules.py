@@ -6,6 +6,7 @@ import pytest
 
 from alma import ALMA, MemoryNotFoundError
 from alma.types import Heuristic
+from alma.types.rules import RULE
 from facade import OpenStore, Place
 from learned import anti_patterns, heuristics
 from other_process import OtherProcess
@@ -119,6 +120,78 @@ def test_a_rule_that_was_used_is_unknown_to_no_one(reader: ALMA, rule: Heuristic
     assert not reader.record_usage([rule.id], [rule.id], agent="dev").unknown
     assert not reader.record_feedback(rule.id, signal="thumbs_up", agent="dev").unknown
     assert reader.record_usage(["nothing"], [], agent="dev").unknown == ("nothing",)
+
+
+def shown_rule(alma: ALMA) -> str:
+    """Shows the only rule, and returns its id."""
+    (rule,) = alma.retrieve(TASK, "dev").heuristics
+    return rule.id
+
+
+def use_of(alma: ALMA, rule_id: str) -> dict[str, float]:
+    version, body = alma._room.project.record(RULE, [rule_id])[rule_id]
+    return dict(body.get("use", {})) if version else {}
+
+
+@pytest.mark.parametrize("is_recorded", [False, True], ids=["new", "used before"])
+@pytest.mark.parametrize(
+    "take_away",
+    [
+        lambda alma, rule_id, outcomes: alma.forget(memory_ids=[rule_id]),
+        lambda alma, rule_id, outcomes: alma.undo(0),
+        lambda alma, rule_id, outcomes: alma.purge(outcomes),
+        lambda alma, rule_id, outcomes: alma.purge(outcomes[1:]),
+    ],
+    ids=["forgotten", "undone", "purged", "purged but one"],
+)
+def test_the_use_of_a_rule_that_was_shown_and_is_gone_is_not_counted(
+    alma: ALMA, open_store: OpenStore, take_away: Callable[[ALMA, str, list[str]], object], is_recorded: bool
+) -> None:
+    outcomes, other = learn(alma), open_store()
+    rule_id = shown_rule(alma)
+    if is_recorded:
+        other.record_usage([rule_id], [rule_id], agent="dev")
+    take_away(other, rule_id, outcomes)
+    before = use_of(alma, rule_id)
+
+    assert alma.record_usage([rule_id], [rule_id], agent="dev").unknown == (rule_id,)
+    assert alma.record_feedback(rule_id, signal="thumbs_up", agent="dev").unknown == (rule_id,)
+    assert use_of(alma, rule_id) == before
+    assert alma.verify().problems == ()
+
+
+def test_an_episode_whose_shown_rule_is_gone_at_its_end_credits_it_nothing(alma: ALMA, open_store: OpenStore) -> None:
+    learn(alma)
+    with alma.episode("dev", TASK) as episode:
+        rule_id = shown_rule(alma)
+        open_store().forget(memory_ids=[rule_id])
+        episode.used([rule_id])
+        episode.succeed(strategy="blue-green")
+    assert alma.get_episode(episode.id).credited == ()
+    assert use_of(alma, rule_id) == {}
+
+
+def test_uses_of_a_rule_add_up_whoever_was_shown_it_when(alma: ALMA, open_store: OpenStore) -> None:
+    learn(alma)
+    other = open_store()
+    rule_id = shown_rule(alma)
+    assert shown_rule(other) == rule_id
+    for each in (alma, other, other, alma):
+        each.record_usage([rule_id], [rule_id], agent="dev")
+        learn(each, times=1)
+    assert use_of(alma, rule_id) == use_of(other, rule_id) == {"used": 4}
+    assert [rule.id for rule in heuristics(alma)] == [rule_id]
+
+
+def test_a_rule_that_came_about_elsewhere_is_known_to_one_who_was_shown_others(alma: ALMA, open_store: OpenStore) -> None:
+    learn(alma)
+    first, other = shown_rule(alma), open_store()
+    for _ in range(3):
+        other.learn("dev", "Feed the animals", "success", "call the keeper")
+    (second,) = other.retrieve("Feed the animals", "dev").heuristics
+
+    assert alma.record_usage([first, second.id], [second.id], agent="dev").used == (second.id,)
+    assert (use_of(alma, first), use_of(alma, second.id)) == ({"ignored": 1}, {"used": 1})
 
 
 def test_a_rule_that_was_used_has_the_same_id_and_counts_when_more_is_learned(reader: ALMA, rule: Heuristic) -> None:

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.not_on("file", "postgres", reason="counts SQLite's stat
 
 TASK = "Deploy the service"
 STRATEGIES = ("blue-green", "canary first", "all at once")
-LEARN, NEWCOMER, USAGE, END, END_WITH_RULES, RECENT = 10, 11, 8, 14, 26, 3
-"""What calls may run, beside what begins and ends their transactions. An ending that counts the use of learned rules looks these up first."""
+LEARN, NEWCOMER, USAGE, USAGE_OF_RULES, END, END_WITH_RULES, RECENT = 8, 10, 6, 8, 10, 14, 3
+"""What calls may run, beside what begins and ends their transactions. Where learned rules were used, their records are read and stored, too."""
 
 
 @pytest.fixture
@@ -64,6 +64,24 @@ def test_recording_the_use_of_ten_memories(shop: ALMA, trace: Trace, used: int) 
         assert trace.count(lambda: shop.record_usage(ids, ids[:used], agent="dev")) <= USAGE
 
 
+def learned_rules(alma: ALMA) -> list[str]:
+    """Learns until there are several rules, shows them, and returns their ids."""
+    for number in range(12):
+        alma.learn("dev", f"{TASK} {number}", number % 2 > 0, ("roll forward", "by hand")[number % 2])
+    found = alma.retrieve(f"{TASK} once more", agent="dev")
+    return [memory.id for memory in found if memory.metadata.get("learned")]
+
+
+def test_recording_the_use_of_memories_and_learned_rules(shop: ALMA, trace: Trace) -> None:
+    rules = learned_rules(shop)
+    assert len(rules) >= 3
+    ids = [*rules, *shown(shop, 10 - len(rules))]
+    for number in range(3):  # after the first time the rules have records
+        assert trace.count(lambda: shop.record_usage(ids, ids[::2], agent="dev")) <= USAGE_OF_RULES
+        assert trace.count(lambda: shop.record_usage([*ids[:1], *ids[-1:]], ids[:1], agent="dev")) == USAGE_OF_RULES
+        shop.learn("dev", f"{TASK} anew {number}", "success", STRATEGIES[0])
+
+
 def test_the_use_of_many_memories_takes_as_many_statements_as_that_of_few(shop: ALMA, trace: Trace) -> None:
     few, many = shown(shop, 2), shown(shop, 30)
     assert trace.count(lambda: shop.record_usage(many, many[:9], agent="dev")) == trace.count(
@@ -82,6 +100,16 @@ def test_ending_an_episode_after_nine_steps(shop: ALMA, trace: Trace, task_type:
         episode.used(episode.memories.ids[:used])
     count = trace.count(lambda: episode.succeed(strategy=STRATEGIES[0]))
     assert count <= (END if used is None else END_WITH_RULES)
+
+
+def test_ending_an_episode_that_was_shown_several_rules(shop: ALMA, trace: Trace) -> None:
+    rules = learned_rules(shop)
+    for _ in range(2):
+        episode = shop.episode("dev", f"{TASK} once more")
+        for number in range(9):
+            episode.step(f"Do part {number}", ok=number % 3 != 1)
+        episode.used(rules[:3])
+        assert trace.count(partial(episode.succeed, strategy=STRATEGIES[0])) <= END_WITH_RULES
 
 
 def test_reading_ten_episodes_takes_as_many_statements_as_reading_one(shop: ALMA, trace: Trace, clock: ManualClock) -> None:

@@ -22,9 +22,9 @@ BY_WAYS = (0.1, 0.8)
 agents that try ways at random lump all tasks (`benchmarks.families`: .25 of first tries are right after six rounds, .86 so)."""
 
 JOIN = {Embedding.MEANING: (0.1, 0.2, 0.42), Embedding.WORDS: (0.2, 0.2, 0.3)}
-"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, of few tasks and of many, and where they do. With .3
-for the first a store of one kind is several, and silent in half of its questions; with 0 it is never silent, but agents that try ways at random lump
-all tasks. With .4 for the last more rows are ways of other kinds, with .45 there are too many kinds."""
+"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, of few tasks and of many, and where they do. With
+.3 for the first a store of one kind is several, and silent in half of its questions; with 0 it is never silent, but agents that try ways at random
+lump all tasks. With .4 for the last more rows are ways of other kinds, with .45 there are too many kinds."""
 
 FEW, MANY = 32, 256
 """Numbers of tasks between which likeness must rise: of many each kind has enough. Regret in the vocabularies for judging

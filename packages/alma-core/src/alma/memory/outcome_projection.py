@@ -131,6 +131,12 @@ class OutcomeProjections:
                 self._views.popitem(last=False)
 
     @contextmanager
+    def at_hand(self, *, reader: str, user: str | None) -> Iterator[View | None]:
+        """Yields what a reader was last given, whatever changed since; `None` if it is not kept. One thread at a time holds it."""
+        with self._lock:
+            yield self._views.get((reader, user, True, self._users.value))
+
+    @contextmanager
     def among(self, scope: ReadableScope, is_wanted: Wanted, *, reader: str) -> Iterator[View]:
         """Yields what a reader may read of those outcomes that are wanted, say of a past time. Nothing of it is kept."""
         with self._project.moment():
@@ -172,7 +178,8 @@ class OutcomeProjections:
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
-        view.upto, view.records = self._followed or 0, self._rule_records()
+        view.upto = self._followed or 0
+        view.records = self._rule_records(view.upto)
         return view
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
@@ -184,7 +191,7 @@ class OutcomeProjections:
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
         view = View(
-            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(upto), texts
         )
         view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
@@ -202,11 +209,10 @@ class OutcomeProjections:
         doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
         return (one for one in found if one.id not in doubtful)
 
-    def _rule_records(self) -> Sequence[RuleRecord]:
-        head = self._project.learned_seq()
-        if self._records is None or self._records[0] != head:
+    def _rule_records(self, upto: int) -> Sequence[RuleRecord]:
+        if self._records is None or self._records[0] != upto:
             found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
-            self._records = head, found
+            self._records = upto, found
         return self._records[1]
 
     def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:

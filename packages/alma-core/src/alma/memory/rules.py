@@ -7,7 +7,7 @@ from typing import Any
 from alma.memory.outcome_projection import View
 from alma.memory.room import Room
 from alma.memory.scopes import readable
-from alma.protocols import Write
+from alma.protocols import Lookups, Write
 from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
@@ -239,6 +239,14 @@ def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
     return found
 
 
+def read_records(stored: Lookups, rules: Mapping[str, Rule]) -> dict[str, RuleRecord]:
+    """Returns the records of rules as they are stored now, by id; `version` is 0 where nothing is recorded."""
+    return {
+        key: RuleRecord.read(key, version, body) if version else replace(rules[key].record, version=0)
+        for key, (version, body) in stored.record(RULE, rules).items()
+    }
+
+
 def put_record(write: Write, record: RuleRecord) -> None:
     """Stores the record of a rule, new or in place of its former version."""
     write.put_record(RULE, record.id, record.body(), version=record.version)
@@ -250,14 +258,14 @@ def archive_rule(write: Write, rule: Rule, at: int, *, without_words: bool = Fal
     put_record(write, replace(record, way=None) if without_words else record)
 
 
-def count_use(write: Write, rules: Mapping[str, Rule], counts: Mapping[str, Mapping[str, float]]) -> None:
-    """Adds to the usage counts of rules, or takes from them, never below 0."""
-    stored = write.stored.record(RULE, counts)
+def count_use(write: Write, records: Mapping[str, RuleRecord], counts: Mapping[str, Mapping[str, float]]) -> None:
+    """Adds to the usage counts of rules, or takes from them, never below 0. `records` are theirs, as they are stored."""
+    changed = {}
     for key, added in counts.items():
-        version, body = stored[key]
-        record = RuleRecord.read(key, version, body) if version else replace(rules[key].record, version=0)
+        record = records[key]
         use = {name: max(0, record.use[name] + added.get(name, 0)) for name in NO_USE}
-        put_record(write, replace(record, use=use))
+        changed[RULE, key] = record.version, replace(record, use=use).body()
+    write.put_records(changed)
 
 
 def anchors_without(record: RuleRecord, row: Row, gone: Collection[str]) -> tuple[str, ...]:

@@ -49,6 +49,10 @@ class RecordWrites(Protocol):
         `at` is the time of its creation in microseconds since 1970; by default that of this write.
         """
 
+    def put_records(self, records: Mapping[tuple[str, str], tuple[int, Mapping[str, Any]]], *, at: int | None = None) -> None:
+        """Stores small records as `put_record` does, by kind and key, each with its newest version and its new body. After a `ConflictError` the
+        write has to be given up."""
+
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` with this `body`. `ConflictError` if it differs or does not exist."""
 

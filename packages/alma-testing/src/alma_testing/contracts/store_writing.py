@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import net, reversed_changes
 from alma.protocols import Project, Store, Write
+from alma.types.changes import Change
 from alma.types.memories import Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage, passages_of
@@ -167,6 +168,34 @@ class StoreWrites(WithStore):
                 put(project, "session", "s1", {"step": "lost"}, version=version)
         assert record(project, "session", "s1") == (2, {"step": "two"})
         assert record(project, "session", "s2") == record(project, "other", "s1") == (0, {})
+
+    def test_many_small_records_are_put_together_or_none(self, project: Project) -> None:
+        put(project, "session", "s1", {"step": 1}, version=0)
+        with project.write(actor="agent", operation="save", at=AT + 1) as write:
+            write.put_records({("session", "s1"): (1, {"step": 2}), ("session", "s2"): (0, {}), ("other", "s1"): (0, {"n": 1})})
+            assert write.stored.record("session", ["s1", "s2"]) == {"s1": (2, {"step": 2}), "s2": (1, {})}
+            write.put_record("session", "s1", {"step": 3}, version=2)
+            write.put_records({})
+        after = rows_of(project)
+        for name, version in ((("session", "s1"), 2), (("session", "s2"), 0), (("session", "s3"), 1)):
+            with pytest.raises(ConflictError), project.write(actor="agent", operation="save", at=AT + 2) as write:
+                write.put_records({("session", "new"): (0, {}), name: (version, {"step": "lost"})})
+        assert rows_of(project) == after
+        assert replayed(project) == rows_of(project)
+
+    def test_a_write_puts_no_small_record_over_one_that_it_took_away(self, project: Project) -> None:
+        put(project, "session", "s1", {"step": 1}, version=0)
+        put(project, "session", "s2", {"step": 1}, version=0)
+        taken = Change("record", "session/s2", {"version": 1, "body": {"step": 1}, "updated_at": AT}, None)
+        with project.write(actor="agent", operation="save", at=AT + 1) as write:
+            assert write.stored.record("session", ["s1"]) == {"s1": (1, {"step": 1})}
+            write.drop_record("session", "s1", {"step": 1}, version=1)
+            assert write.stored.record("session", ["s2"]) == {"s2": (1, {"step": 1})}
+            write.apply([taken])
+            for key in ("s1", "s2"):
+                with pytest.raises(ConflictError):
+                    write.put_record("session", key, {"step": 2}, version=1)
+        assert record(project, "session", "s1") == record(project, "session", "s2") == (0, {})
 
     def test_small_records_are_listed_by_key_or_the_newest_first(self, project: Project) -> None:
         for at, key in enumerate("bac"):

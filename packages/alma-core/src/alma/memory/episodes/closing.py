@@ -1,6 +1,6 @@
 """Stores the ending or settling of episodes: the ending, its memory, the usage and the credit for it, in one transaction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,6 @@ from alma.memory.learn import record
 from alma.memory.learn.learner import Learner, strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
-from alma.memory.rules import Rule
 from alma.protocols import Write
 from alma.text import quoted
 from alma.types.doubts import flagged
@@ -22,6 +21,7 @@ from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.passages import Passage, embedded, passages_of
 from alma.types.reports import UsageReport
+from alma.types.rules import RuleRecord
 
 Lease = tuple[int, Mapping[str, Any]]
 """Version and body of a lease; version 0 if there is none."""
@@ -55,38 +55,39 @@ class _Made:
 def close(room: Room, closings: Sequence[Closing], *, operation: str, at: datetime) -> list[EpisodeRecord]:
     """Writes them in one transaction, all or none, and returns the episodes as stored."""
     made = [_made(room, closing, at) for closing in closings]
-    rules = _rules(room, closings)
     vectors = vectors_of(room, [(each.outcome, each.passages) for each in made if each.outcome is not None])
-    actor = record.common_actor(closing.ended.agent for closing in closings)
-    if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
-        with room.project.write(actor=actor, operation=operation, at=to_micros(at)) as write:
-            ended = _put_endings(room, write, made, rules)
-            _put_leases(write, closings)
+    actor = record.common_actor(one.ended.agent for one in closings)
+    given: dict[str, Any] = {"actor": actor, "operation": operation, "at": to_micros(at)}
+
+    def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
+        if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
+            with room.project.write(**given) as write:
+                ended = _put_endings(room, write, made, read(write.stored))
+                _put_leases(write, closings)
+            return ended
+        with writing(room, **given) as learner:
+            ended = _put_endings(room, learner.write, made, read(learner.write.stored))
+            for each in made:
+                _learn(learner, each, vectors)
+            _put_leases(learner.write, closings)
         return ended
-    with writing(room, actor=actor, operation=operation, at=to_micros(at)) as learner:
-        ended = _put_endings(room, learner.write, made, rules)
-        for each in made:
-            _learn(learner, each, vectors)
-        _put_leases(learner.write, closings)
-    return ended
+
+    return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
 
 
-def _rules(room: Room, closings: Sequence[Closing]) -> dict[str, Rule]:
-    """Returns the learned rules that the episodes were shown, or that are credited already, by id."""
-    found: dict[str, Rule] = {}
-    for one in closings:
-        ids = [exposure.memory_id for exposure in one.ended.shown] if one.ended.used is not None else []
-        ids += [*(one.ended.used or ()), *one.ended.credited, *(one.before.credited if one.before else ())]
-        if ids:
-            found |= usage.rules_among(room, list(dict.fromkeys(ids)), agent=one.ended.agent, user_id=one.ended.user_id)
-    return found
+def _named(closing: Closing) -> usage.Named:
+    """Returns the ids of what an episode was shown, if its usage is known, and of what is credited already."""
+    ended, before = closing.ended, closing.before
+    shown = [exposure.memory_id for exposure in ended.shown] if ended.used is not None else []
+    ids = [*shown, *(ended.used or ()), *ended.credited, *(before.credited if before else ())]
+    return ended.agent, ended.user_id, ids
 
 
-def _put_endings(room: Room, write: Write, made: Sequence[_Made], rules: Mapping[str, Rule]) -> list[EpisodeRecord]:
+def _put_endings(room: Room, write: Write, made: Sequence[_Made], records: Mapping[str, RuleRecord]) -> list[EpisodeRecord]:
     """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
     counts: dict[str, dict[str, float]] = {}
-    ended = [_put_ending(room, write, each, counts, rules) for each in made]
-    usage.count(write, counts, rules)
+    ended = [_put_ending(room, write, each, counts, records) for each in made]
+    usage.count(write, counts, records)
     return ended
 
 
@@ -101,10 +102,10 @@ def _put_leases(write: Write, closings: Sequence[Closing]) -> None:
 
 def put_opening(write: Write, opened: EpisodeRecord) -> None:
     """Writes the beginning of an episode, and its run if it has one."""
-    since = to_micros(opened.started_at)
-    write.put_record(EPISODE, opened.id, opening_body(opened), version=0, at=since)
+    made = {(EPISODE, opened.id): (0, opening_body(opened))}
     if opened.run_id is not None:
-        write.put_record(RUN, run_key(opened.run_id, opened.id), run_body(opened.run_id), version=0, at=since)
+        made[RUN, run_key(opened.run_id, opened.id)] = 0, run_body(opened.run_id)
+    write.put_records(made, at=to_micros(opened.started_at))
 
 
 def vectors_of(room: Room, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> Mapping[str, bytes]:
@@ -190,7 +191,7 @@ def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> N
 
 
 def _put_ending(
-    room: Room, write: Write, made: _Made, counts: dict[str, dict[str, float]], rules: Mapping[str, Rule]
+    room: Room, write: Write, made: _Made, counts: dict[str, dict[str, float]], rules: Collection[str]
 ) -> EpisodeRecord:
     """Writes an ending, and adds its effect on the memories shown to `counts`."""
     ended, before = made.closing.ended, made.closing.before
@@ -217,7 +218,7 @@ def _is_judged(episode: EpisodeRecord | None) -> bool:
     return episode is not None and episode.status is EpisodeStatus.ENDED
 
 
-def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Mapping[str, Rule]) -> UsageReport | None:
+def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Collection[str]) -> UsageReport | None:
     """Returns the usage of the memories shown; `None` if it is unknown."""
     if ended.used is None:
         return None

@@ -1,14 +1,16 @@
 """Usage of memories that were shown, and feedback on them."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.memory.rules import Rule, as_memory, count_use, find_rules
+from alma.memory.rules import Rule, all_rules, as_memory, count_use, find_rules, read_records
 from alma.memory.scopes import access_to
 from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
@@ -16,6 +18,7 @@ from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.partition import user_in
 from alma.types.reports import FeedbackReport, UsageReport
+from alma.types.rules import RuleRecord, is_rule_id
 from alma.types.tags import not_an_id
 
 _LOG = logging.getLogger("alma")
@@ -29,6 +32,19 @@ _COLUMNS = {
     FeedbackSignal.THUMBS_UP: "thumbs_up",
     FeedbackSignal.THUMBS_DOWN: "thumbs_down",
 }
+
+
+Named = tuple[str, str | None, Sequence[str]]
+"""An agent, the user it works for, and the ids that it names."""
+
+ReadRecords = Callable[[Lookups], Mapping[str, RuleRecord]]
+"""Reads the records of the learned rules among the ids of a write, by id."""
+
+T = TypeVar("T")
+
+
+class _UnexplainedError(Exception):
+    """Raised in a write for an id that is neither of a stored memory nor of a rule that this process read last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +62,67 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
         rules = rules_among(room, shown, agent=reader, user_id=user)
         return judged(room, room.project, shown, None, agent=reader, user_id=user, rules=rules)
     used_ids = args.checked_ids(used, "used_memory_ids")
-    rules = rules_among(room, [*shown, *used_ids], agent=reader, user_id=user)
-    with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
-        report = judged(room, write.stored, shown, used_ids, agent=reader, user_id=user, rules=rules)
-        count(write, {memory_id: {name: 1} for memory_id, name in counted(report)}, rules)
-    return report
+    ids = [*shown, *used_ids]
+    found = _count_each(room, ids, lambda one: "used" if one in used_ids else "ignored", reader, user, call="record_usage")
+    return _reported(found, used_ids)
+
+
+def _count_each(
+    room: Room, ids: Sequence[str], column: Callable[[str], str], agent: str, user: str | None, *, call: str
+) -> _Sorted:
+    """Adds 1 to a usage count of each of the memories that the agent can see. Others are logged and left out."""
+
+    def write_counts(read: ReadRecords) -> _Sorted:
+        with room.project.write(actor=agent, operation=call, at=room.now()) as write:
+            records = read(write.stored)
+            found = _visible(room, write.stored, ids, agent, user, records)
+            count(write, {one: {column(one): 1} for one in found.known}, records)
+        return found
+
+    found = write_with_rules(room, [(agent, user, ids)], write_counts)
+    _warn_of(found.unknown, agent, call)
+    return found
+
+
+def write_with_rules(room: Room, named: Sequence[Named], write: Callable[[ReadRecords], T]) -> T:
+    """Makes a write that reads the records of the learned rules among the ids that agents name.
+
+    The rules are those that this process read last. If they leave an id unexplained, the write is made again with the rules as they are now.
+    """
+    at_hand = _rules_at_hand(room, named)
+    if at_hand is not None:
+        ids = {one for *_, given in named for one in given}
+        with suppress(_UnexplainedError):
+            return write(lambda stored: _explained(stored, at_hand, ids))
+    found: dict[str, Rule] = {}
+    for agent, user, given in named:
+        found |= rules_among(room, given, agent=agent, user_id=user)
+    return write(lambda stored: read_records(stored, found))
+
+
+def _rules_at_hand(room: Room, named: Sequence[Named]) -> dict[str, Rule] | None:
+    """Returns the learned rules among the ids without reading from the store; `None` if an id may be of a rule and the agent read none yet."""
+    found: dict[str, Rule] = {}
+    for agent, user, given in named:
+        with room.projections.at_hand(reader=agent, user=user) as view:
+            recorded = [] if view is None else [record.id for record in view.records]
+            wanted = {one for one in given if is_rule_id(one) or one in recorded}
+            if wanted and view is None:
+                return None
+            if wanted and view is not None:
+                found |= {rule.id: rule for rule in all_rules(view) if rule.id in wanted}
+    return found
+
+
+def _explained(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str]) -> Mapping[str, RuleRecord]:
+    """Returns the records of rules. `_UnexplainedError` if one was archived, or rests on an outcome that is gone, or if an id is of no memory."""
+    records = read_records(stored, rules)
+    rows = [(record, rules[key].row) for key, record in records.items()]
+    resting = [(*record.anchors, *(row.anchors if record.version else row.outcomes)) for record, row in rows]
+    memories = {*ids, *chain.from_iterable(resting)} - records.keys()
+    if len(stored.find(memories)) < len(memories) or any(record.archived_at is not None for record in records.values()):
+        raise _UnexplainedError
+    return records
 
 
 def rules_among(room: Room, ids: Sequence[str], *, agent: str, user_id: str | None) -> dict[str, Rule]:
@@ -63,12 +135,10 @@ def rules_among(room: Room, ids: Sequence[str], *, agent: str, user_id: str | No
     return find_rules(room, unknown, reader=agent, user=user_id) if unknown else {}
 
 
-def count(write: Write, counts: Mapping[str, Mapping[str, float]], rules: Mapping[str, Rule]) -> None:
+def count(write: Write, counts: Mapping[str, Mapping[str, float]], records: Mapping[str, RuleRecord]) -> None:
     """Adds to the usage counts of memories, and of learned rules, by id."""
-    write.count_usage({key: added for key, added in counts.items() if key not in rules})
-    of_rules = {key: added for key, added in counts.items() if key in rules}
-    if of_rules:
-        count_use(write, rules, of_rules)
+    write.count_usage({key: added for key, added in counts.items() if key not in records})
+    count_use(write, records, {key: added for key, added in counts.items() if key in records})
 
 
 def judged(
@@ -79,12 +149,16 @@ def judged(
     *,
     agent: str,
     user_id: str | None,
-    rules: Mapping[str, Rule],
+    rules: Collection[str],
 ) -> UsageReport:
-    """Returns what to count for memories that were shown, the learned `rules` among them. Ids that the agent cannot see are logged and left
+    """Returns what to count for memories that were shown, learned `rules` among them. Ids that the agent cannot see are logged and left
     out."""
-    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules, preferences=True)
+    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules)
     _warn_of(found.unknown, agent, "record_usage")
+    return _reported(found, used)
+
+
+def _reported(found: _Sorted, used: Sequence[str] | None) -> UsageReport:
     was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
     rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
     ignored, neutral = (rest, ()) if used is not None else ((), rest)
@@ -103,11 +177,7 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
     column = _COLUMNS[_checked_signal(signal)]
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     user = args.optional_name(user_id, "user_id")
-    rules = rules_among(room, [wanted], agent=reader, user_id=user)
-    with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
-        found = _visible(room, write.stored, [wanted], reader, user, rules, preferences=True)
-        count(write, {memory: {column: 1} for memory in found.known}, rules)
-    _warn_of(found.unknown, reader, "record_feedback")
+    found = _count_each(room, [wanted], lambda _: column, reader, user, call="record_feedback")
     return FeedbackReport(counted=tuple(found.known), unknown=tuple(found.unknown))
 
 
@@ -156,30 +226,18 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
     return FeedbackSignal(signal)
 
 
-def _visible(
-    room: Room,
-    stored: Lookups,
-    ids: Iterable[str],
-    agent: str,
-    user: str | None,
-    rules: Mapping[str, Rule],
-    *,
-    preferences: bool = False,
-) -> _Sorted:
-    """Sorts the ids into memories that the agent can see and others. With `preferences`, memories of users count as seen: the agent was
-    shown them and names them by id only."""
+def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, rules: Collection[str]) -> _Sorted:
+    """Sorts the ids into memories that the agent can see and others. Without a user, memories of users count as seen: the agent was shown
+    them and names them by id only."""
     wanted = list(dict.fromkeys(ids))
-    places = stored.find(wanted)
+    places = stored.find(memory_id for memory_id in wanted if memory_id not in rules)
     result = _Sorted([], [])
     for memory_id in wanted:
         place = places.get(memory_id)
         is_seen = memory_id in rules or (
             place is not None
             and not place.is_archived
-            and (
-                _sees(room, place, agent, user)
-                or (preferences and user is None and _sees(room, place, agent, place.partition.user_id))
-            )
+            and _sees(room, place, agent, place.partition.user_id if user is None else user)
         )
         (result.known if is_seen else result.unknown).append(memory_id)
     return result

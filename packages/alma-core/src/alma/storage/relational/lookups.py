@@ -24,6 +24,9 @@ _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at
 Named = dict[str, tuple[AnyMemory, Row]]
 """Memories by id, each with its raw row."""
 
+RecordName = tuple[str, str]
+"""Kind and key of a small record."""
+
 Definitions = dict[str, tuple[bytes, CustomMemoryType]]
 """Definitions of kinds by name, each with the stored body that it was made of."""
 
@@ -40,16 +43,19 @@ class Lookups:
         *,
         found: dict[str, Place] | None = None,
         named: Named | None = None,
+        records: dict[RecordName, Row] | None = None,
         embedded: Mapping[bytes, bytes] = MappingProxyType({}),
     ) -> None:
-        """`holding` gives partitions by row, the wanted ones among them. `defined`, `found` and `named` take in the definitions, places and memories
-        that are read; memories that are in `named` are not read again. `embedded` has vectors at hand, by the hashes of their texts."""
+        """`holding` gives partitions by row, the wanted ones among them. `defined`, `found`, `named` and `records` take in the definitions, places,
+        memories and small records that are read; what is in `found` or `named` is not read again. `embedded` has vectors at hand, by the hashes
+        of their texts."""
         self.name = name
         self._opened = opened
         self._holding = holding
         self._defined = defined
         self._found = found
         self._named = named
+        self._records = records
         self._embedded = embedded
 
     def partitions(self) -> Mapping[int, Partition]:
@@ -58,19 +64,20 @@ class Lookups:
 
     def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
         """Returns where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
-        ids = _distinct(memory_ids)
+        ids, held = _distinct(memory_ids), {} if self._found is None else self._found
+        missing = [memory_id for memory_id in ids if memory_id not in held]
         with self._opened() as view:
-            if view is None or not ids:
-                return {}
-            rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
+            if view is not None and missing:
+                held |= self._places(view, missing)
+        return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
+
+    def _places(self, view: View, memory_ids: Sequence[str]) -> dict[str, Place]:
+        rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(memory_ids)}))
         partitions = self._holding(partition for _, _, partition, *_ in rows)
-        found = {
+        return {
             memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
             for memory_id, row, partition, archived_at, *counts in rows
         }
-        if self._found is not None:
-            self._found |= found
-        return {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
@@ -149,9 +156,12 @@ class Lookups:
                 return found
             stored = {hidden_record_key(view.seal, key): key for key in found}
             given = {"project": view.project, "kind": hidden_record_key(view.seal, kind), "keys": json.dumps(list(stored))}
-            for name, version, body in view.session.all("records_by_key", given):
+            for name, version, sealed, updated_at in view.session.all("records_by_key", given):
                 key = stored[name]
-                found[key] = version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
+                body = json.loads(view.seal.open(sealed, place="record.body", row=(view.project, kind, key)))
+                found[key] = version, body
+                if self._records is not None:
+                    self._records[kind, key] = {"version": version, "body": body, "updated_at": updated_at}
         return found
 
     def records(
@@ -175,7 +185,7 @@ class Lookups:
             "kind": hidden_record_key(view.seal, DEFINITIONS),
             "keys": json.dumps([hidden_record_key(view.seal, kind) for kind in wanted]),
         }
-        stored = [(revealed_record_key(view.seal, key), body) for key, _, body in view.session.all("records_by_key", given)]
+        stored = [(revealed_record_key(view.seal, key), body) for key, _, body, _ in view.session.all("records_by_key", given)]
         found = {kind: self._definition(view, kind, body) for kind, body in stored}
         return {kind: definition for kind, definition in found.items() if definition is not None}
 

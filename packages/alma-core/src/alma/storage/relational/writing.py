@@ -24,7 +24,7 @@ from alma.storage.relational.hidden_names import (
     hidden_record_key,
 )
 from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups, Named
+from alma.storage.relational.lookups import Definitions, Lookups, Named, RecordName
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
@@ -76,9 +76,11 @@ class Write:
     new_by_row: dict[int, Partition] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
-    """Where memories are that this write looked up, with their counts: it does not read them again to count."""
+    """Where memories are that this write looked up, with their counts: it does not look for them again."""
     named: Named = field(default_factory=dict)
     """Memories that this write looked up by their ids and did not change since: it does not read them again to change or to count them."""
+    records: dict[RecordName, Row] = field(default_factory=dict)
+    """Logical rows of small records that this write looked up and did not change since."""
     unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
     """Memories that full text has yet to take in, by row: all of them together, for one at a time costs it more."""
     unstored: list[Row] = field(default_factory=list)
@@ -96,6 +98,7 @@ class Write:
             *(self.project, lambda: seen, self._holding, self.defined),
             found=self.places,
             named=self.named,
+            records=self.records,
             embedded=self.vectors,
         )
 
@@ -112,7 +115,7 @@ class Write:
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
-        self.stored.find(memory_id for memory_id in counts if memory_id not in self.places)
+        self.stored.find(counts)
         if missing := next((memory_id for memory_id in counts if memory_id not in self.places), None):
             raise MemoryNotFoundError(f"project {self.project!r} has no memory {missing!r}")
         rows = []
@@ -132,20 +135,27 @@ class Write:
 
         `at` is when it came to be, if not with this write.
         """
+        self.put_records({(kind, key): (version, body)}, at=at)
+
+    def put_records(self, records: Mapping[RecordName, tuple[int, Mapping[str, Any]]], *, at: int | None = None) -> None:
+        """Stores small records, given with their newest versions, as `put_record` would, in one statement."""
         since = self.at if at is None else at
-        after = {"version": version + 1, "body": dict(body), "updated_at": since}
-        sealed = self._sealed(dump_body(body), "record.body", kind, key)
-        columns = {"version": version + 1, "body": sealed, "updated_at": since}
-        before = None
-        if version:
-            before = self._record(kind, key, version)
-            self.session.run("record_update", {**columns, **self._record_key(kind, key, version)})
-        else:
-            try:
-                self.session.insert("record_insert", {**self._named(kind, key), **columns})
-            except NotUniqueError as error:
-                raise self._other_version(kind, key, version) from error
-        self.changes.append(Change("record", f"{kind}/{key}", before, after))
+        unread = [name for name, (version, _) in records.items() if version and name not in self.records]
+        for kind in dict.fromkeys(kind for kind, _ in unread):
+            self.stored.record(kind, [key for of, key in unread if of == kind])
+        rows, changes = [], []
+        for name, (version, body) in records.items():
+            before = self.records.get(name) if version else None
+            if version and (before is None or before["version"] != version):
+                raise self._other_version(*name, version)
+            after = {"version": version + 1, "body": dict(body), "updated_at": since}
+            rows.append({**self._named(*name), **after, "body": self._sealed(dump_body(body), "record.body", *name)})
+            changes.append(Change("record", "/".join(name), before, after))
+        if self.session.run_many("record_put", rows) < len(rows):  # one that was to be new is there
+            raise self._other_version(*next(name for name, (version, _) in records.items() if not version), 0)
+        for name in records:
+            self.records.pop(name, None)
+        self.changes += changes
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it differs meanwhile, or does not exist."""
@@ -153,19 +163,13 @@ class Write:
         if not found:
             raise self._other_version(kind, key, version)
         ((sealed, since),) = found
+        self.records.pop((kind, key), None)
         before = {"version": version, "body": self._opened(sealed, kind, key), "updated_at": since}
         if before["body"] != body:
             given = {"version": version, "body": sealed, "updated_at": since}
             self.session.insert("record_insert", {**self._named(kind, key), **given})  # the caller may go on with this write
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
         self.changes.append(Change("record", f"{kind}/{key}", before, None))
-
-    def _record(self, kind: str, key: str, version: int) -> Row:
-        """The logical row of a small record of this version. `ConflictError` if there is none, or another."""
-        found = next(self.session.all("record_by_key", self._named(kind, key)), None)
-        if found is None or found[0] != version:
-            raise self._other_version(kind, key, version)
-        return {"version": version, "body": self._opened(found[1], kind, key), "updated_at": found[2]}
 
     def _record_key(self, kind: str, key: str, version: int) -> Row:
         return {"of_version": version, **{f"of_{name}": value for name, value in self._named(kind, key).items()}}
@@ -193,6 +197,7 @@ class Write:
         given = [change for change in changes if not self._is_noted(change)]
         self._complete()
         self.places.clear()
+        self.records.clear()
         for change in given:
             self.named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(view, self.text, given, vectors or {}, seq=self.seq)
@@ -264,7 +269,8 @@ class Write:
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._complete()
-        self.named.clear()
+        for looked_up in (self.places, self.named, self.records):
+            looked_up.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
         except AlmaError:

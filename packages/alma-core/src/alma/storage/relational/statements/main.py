@@ -192,10 +192,7 @@ def _of_records() -> dict[str, ClauseElement]:
     of_kind = (RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
     is_version = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")]
     return {
-        "record_by_key": select(RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
-            *of_kind, RECORD.c.key == given("key")
-        ),
-        "records_by_key": by_version.where(*of_kind, RECORD.c.key.in_(given_in("keys"))),
+        "records_by_key": by_version.add_columns(RECORD.c.updated_at).where(*of_kind, RECORD.c.key.in_(given_in("keys"))),
         "records_of_kind": by_version.where(*of_kind).order_by(RECORD.c.key),
         "records_under": by_version.where(*of_kind, RECORD.c.key > given("first"), RECORD.c.key < given("last")).order_by(
             RECORD.c.key
@@ -205,10 +202,8 @@ def _of_records() -> dict[str, ClauseElement]:
         .limit(number("newest"))
         .offset(ZERO),
         "record_insert": inserting(RECORD),
+        "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
         "record_take": delete(RECORD).where(*is_version).returning(RECORD.c.body, RECORD.c.updated_at),
-        "record_update": update(RECORD)
-        .values({name: given(name) for name in ("version", "body", "updated_at")})
-        .where(*is_version),
     }
 
 

@@ -162,11 +162,15 @@ def updating(table: Table, key: str, *columns: str) -> Update:
     return update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
 
 
-def replacing(table: Table, key: str) -> Insert:
-    """A row that takes the place of the one with its key, if there is one."""
+def replacing(table: Table, *keys: str, follows: str | None = None) -> Insert:
+    """A row that takes the place of the one with its keys, if there is one; with `follows` only of one whose number in that column is one less."""
     names = [column.name for column in table.c]
     made = postgresql.insert(table).values({name: given(name) for name in names})
-    return made.on_conflict_do_update(index_elements=[key], set_={name: made.excluded[name] for name in names if name != key})
+    return made.on_conflict_do_update(
+        index_elements=keys,
+        set_={name: made.excluded[name] for name in names if name not in keys},
+        where=None if follows is None else table.c[follows] == made.excluded[follows] - ONE,
+    )
 
 
 def rows_of(table: Table, *, prefix: str = "", **names: str) -> CTE:
