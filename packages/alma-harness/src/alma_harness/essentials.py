@@ -19,13 +19,13 @@ MOST_OF_HANDOFF = 8
 
 
 def essential_lines(alma: ALMA, agent: str, user_id: str | None, domain: str | None = None) -> Iterator[str]:
-    """Yields the last hand-off, the user's preferences, the strongest lessons and the newest facts of an agent."""
+    """Yields the strongest lessons of an agent, the last hand-off, the user's preferences and the newest facts."""
+    yield from _lines(alma, "Lesson", _lessons(alma, agent, user_id), agent, user_id, MOST_LESSONS)
     handoff = SessionManager(alma=alma).last_handoff(agent, user_id=user_id)
     if handoff is not None:
         yield from list(handoff_lines(handoff))[:MOST_OF_HANDOFF]
     if user_id is not None:
         yield from _lines(alma, "Preference", _preferences(alma, user_id), agent, user_id, MOST_PREFERENCES)
-    yield from _lines(alma, "Lesson", _lessons(alma, agent, user_id), agent, user_id, MOST_LESSONS)
     facts = alma.list_memories("domain_knowledge", agent, limit=MOST_LISTED)
     chosen = [one for one in facts if domain is None or getattr(one, "domain", None) == domain]
     yield from _lines(alma, "Fact", chosen, agent, user_id, MOST_FACTS)

@@ -52,7 +52,7 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         "alma://wakeup/{agent}",
         name="wakeup",
         title="Wake-up",
-        description="What an agent needs at the start of a session: its last hand-off, preferences, lessons.",
+        description="What an agent needs at the start of a session: lessons, its last hand-off, preferences.",
         mime_type="text/plain",
     )
     def wakeup(agent: str) -> str:
