@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError, EmbeddingError
 from alma.forking import renewed_in_children
-from alma.journal import PURGE
+from alma.journal import PURGE, REBUILD
 from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
@@ -20,7 +20,7 @@ from alma.text import matched_text, spelt, split_passages
 from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
-from alma.types.rules import RULE, RuleRecord
+from alma.types.rules import RULE, RuleRecord, RuleRecords
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE
 from alma_learning import Embedding, Needed, Projection, Trial
@@ -59,7 +59,7 @@ class View:
     attempts: Projection
     steps: Projection
     upto: int
-    records: Sequence[RuleRecord] = ()
+    records: RuleRecords = field(default_factory=RuleRecords)
     """Records of rules in the project."""
     texts: "_Texts | None" = None
     """Where the vectors of texts come from."""
@@ -90,7 +90,8 @@ class OutcomeProjections:
         self._effects: list[_Effect] = []
         self._followed: int | None = None
         """The newest journal record whose effects are known; `None` before the first question."""
-        self._records: tuple[int, Sequence[RuleRecord]] | None = None
+        self._records: tuple[int, RuleRecords] | None = None
+        """Those of rules, as of a journal record."""
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -142,17 +143,18 @@ class OutcomeProjections:
         self._followed = upto
         if since is None or since == upto:
             return
-        self._records = None
+        records, self._records = self._records, None
         if upto - since > MOST_RECORDS:
             self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
             return
-        memories, is_total = set[str](), False
+        memories, tables, is_total = set[str](), set[str](), False
         for entry in self._project.entries(after=since):
-            for change in entry.changes:
-                if change.table == "memory":
-                    memories.add(change.key)
-                is_total = is_total or change.table == PURGE
-            is_total = is_total or entry.is_purged
+            tables.update([change.table for change in entry.changes])
+            memories.update([change.key for change in entry.changes if change.table == "memory"])
+            is_total = is_total or entry.is_purged or entry.operation == REBUILD
+        is_total = is_total or PURGE in tables
+        if records is not None and records[0] == since and not is_total and "record" not in tables:
+            self._records = upto, records[1]
         self._effects.append(_Effect(since, upto, frozenset(memories), is_total))
         del self._effects[:-MOST_EFFECTS]
 
@@ -172,7 +174,8 @@ class OutcomeProjections:
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
             projection.remove(changed - {trial.id for trial in trials})
             projection.extend(trials)
-        view.upto, view.records = self._followed or 0, self._rule_records()
+        view.upto = self._followed or 0
+        view.records = self._rule_records(view.upto)
         return view
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
@@ -184,7 +187,7 @@ class OutcomeProjections:
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
         view = View(
-            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(), texts
+            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(upto), texts
         )
         view.note_doubts(found)
         for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
@@ -202,11 +205,10 @@ class OutcomeProjections:
         doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
         return (one for one in found if one.id not in doubtful)
 
-    def _rule_records(self) -> Sequence[RuleRecord]:
-        head = self._project.learned_seq()
-        if self._records is None or self._records[0] != head:
+    def _rule_records(self, upto: int) -> RuleRecords:
+        if self._records is None or self._records[0] != upto:
             found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
-            self._records = head, found
+            self._records = upto, RuleRecords(found)
         return self._records[1]
 
     def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
