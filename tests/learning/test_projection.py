@@ -180,7 +180,7 @@ def test_a_wording_found_on_another_kind_of_task_is_said_as_that():
 def test_the_same_task_has_similarity_one_and_its_own_kind():
     projection = fold([make_trial(1, "deploy api"), make_trial(2, "plan trip", "by train")])
     table = projection.table(Question("plan trip", "plan trip"))
-    assert [(row.way, row.similarity) for row in table.rows] == [("by train", 1.0)]
+    assert [(row.way, near) for row, near in zip(table.rows, table.similarities, strict=True)] == [("by train", 1.0)]
 
 
 def test_different_stated_types_and_difficulties_are_never_one_kind():

@@ -369,7 +369,7 @@ class Projection:
         behind = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
         tried, where = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
-            rows=[row for _, row in made],
+            rows=tuple([row for _, row in made]),
             wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
             words={self._form_words[form]: row for row, (place, _) in enumerate(made) for form in members[place]},
             tasks=tried,

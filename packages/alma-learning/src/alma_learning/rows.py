@@ -103,7 +103,6 @@ def _make_row(
         by_agent=by_agent,
         task_text=_newest_shown((trial.text, trial) for trial in group),
         anchors=_anchors(of_side or group, by_agent),
-        similarity=1.0,
         hidden=frozenset(trial.id for trial in group if trial.is_hidden),
     )
 

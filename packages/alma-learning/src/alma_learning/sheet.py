@@ -1,7 +1,7 @@
 """The table of some tasks, made once whoever asks: its rows, and how to find the row of an action."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from alma_learning.ways import FOUND
 class Sheet:
     """Rows with the wordings and tasks behind each, not yet of a question."""
 
-    rows: Sequence[Row]
+    rows: tuple[Row, ...]
     wordings: Sequence[Sequence[str]]
     """Of each row all, also those that may not be shown."""
     words: Mapping[str, int]
@@ -39,11 +39,21 @@ class Sheet:
 
     def ask(self, similarities: Matrix | None, nearness: float) -> Table:
         """Returns the table for a question, by the cosines of `tasks` to it."""
-        rows: tuple[Row, ...] = tuple(self.rows)
-        if similarities is not None and rows:
-            nearest = np.maximum.reduceat(similarities[self.places], self.starts).tolist()
-            rows = tuple(replace(row, similarity=min(max(near, 0.0), 1.0)) for row, near in zip(rows, nearest, strict=True))
-        return Table(rows, nearness, self.count, self.trials, self.successes, self.partials, self.base, self.place_of, self.holds)
+        nearest = np.ones(len(self.rows))
+        if similarities is not None and self.rows:
+            nearest = np.maximum.reduceat(similarities[self.places], self.starts).clip(0.0, 1.0)
+        return Table(
+            self.rows,
+            nearness,
+            self.count,
+            self.trials,
+            self.successes,
+            self.partials,
+            self.base,
+            self.place_of,
+            self.holds,
+            similarities=tuple(nearest.tolist()),
+        )
 
     def place_of(self, action: str) -> int | None:
         """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""

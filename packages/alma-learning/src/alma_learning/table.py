@@ -67,8 +67,6 @@ class Row:
     """The newest task on which it was tried that may be shown."""
     anchors: tuple[str, ...]
     """Ids of the first outcomes of its side, at most 8: by them a rule is known again."""
-    similarity: float
-    """Cosine of the question to the nearest task in the evidence; 1 for the same task."""
     hidden: frozenset[str] = frozenset()
     """Ids of the outcomes that are counted and may not be shown."""
 
@@ -102,6 +100,8 @@ class Table:
     """Stated type of the tasks."""
     own: tuple[int, int, int] = (0, 0, 0)
     """Successes, partial successes and judged trials of the very task that is asked about."""
+    similarities: tuple[float, ...] = ()
+    """Of each row the cosine of the question to the nearest task in the evidence, 0 at least; 1 for the same task, and without a question."""
 
     def find(self, action: str) -> Row | None:
         """Returns the row that an action belongs to: equal words, the same call or command, else the nearest of one way."""
@@ -117,3 +117,8 @@ class Found:
     table: Table
     is_elsewhere: bool
     """Found on another kind of task, in equal words: to be stated as that."""
+
+    @property
+    def similarity(self) -> float:
+        """Cosine of the question to the nearest task in the evidence, as in the table."""
+        return self.table.similarities[self.table.rows.index(self.row)]

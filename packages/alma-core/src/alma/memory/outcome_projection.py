@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError, EmbeddingError
 from alma.forking import renewed_in_children
-from alma.journal import PURGE
+from alma.journal import PURGE, REBUILD
 from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
@@ -20,7 +20,7 @@ from alma.text import matched_text, spelt, split_passages
 from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.recorded import RecordedOutcome
-from alma.types.rules import RULE, RuleRecord
+from alma.types.rules import RULE, RuleRecord, RuleRecords
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE
 from alma_learning import Embedding, Needed, Projection, Trial
@@ -59,7 +59,7 @@ class View:
     attempts: Projection
     steps: Projection
     upto: int
-    records: Sequence[RuleRecord] = ()
+    records: RuleRecords = field(default_factory=RuleRecords)
     """Records of rules in the project."""
     texts: "_Texts | None" = None
     """Where the vectors of texts come from."""
@@ -90,7 +90,8 @@ class OutcomeProjections:
         self._effects: list[_Effect] = []
         self._followed: int | None = None
         """The newest journal record whose effects are known; `None` before the first question."""
-        self._records: tuple[int, Sequence[RuleRecord]] | None = None
+        self._records: tuple[int, RuleRecords] | None = None
+        """Those of rules, as of a journal record."""
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -148,17 +149,18 @@ class OutcomeProjections:
         self._followed = upto
         if since is None or since == upto:
             return
-        self._records = None
+        records, self._records = self._records, None
         if upto - since > MOST_RECORDS:
             self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
             return
-        memories, is_total = set[str](), False
+        memories, tables, is_total = set[str](), set[str](), False
         for entry in self._project.entries(after=since):
-            for change in entry.changes:
-                if change.table == "memory":
-                    memories.add(change.key)
-                is_total = is_total or change.table == PURGE
-            is_total = is_total or entry.is_purged
+            tables.update([change.table for change in entry.changes])
+            memories.update([change.key for change in entry.changes if change.table == "memory"])
+            is_total = is_total or entry.is_purged or entry.operation == REBUILD
+        is_total = is_total or PURGE in tables
+        if records is not None and records[0] == since and not is_total and "record" not in tables:
+            self._records = upto, records[1]
         self._effects.append(_Effect(since, upto, frozenset(memories), is_total))
         del self._effects[:-MOST_EFFECTS]
 
@@ -209,10 +211,10 @@ class OutcomeProjections:
         doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
         return (one for one in found if one.id not in doubtful)
 
-    def _rule_records(self, upto: int) -> Sequence[RuleRecord]:
+    def _rule_records(self, upto: int) -> RuleRecords:
         if self._records is None or self._records[0] != upto:
             found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
-            self._records = upto, found
+            self._records = upto, RuleRecords(found)
         return self._records[1]
 
     def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:

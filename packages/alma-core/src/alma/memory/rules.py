@@ -54,14 +54,6 @@ class Records:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._by_anchor: dict[str, list[RuleRecord]] = {}
-        for record in view.records:
-            for anchor in record.anchors:
-                self._by_anchor.setdefault(anchor, []).append(record)
-        self._by_way: dict[tuple[str, str, str], list[RuleRecord]] = {}
-        for record in view.records:
-            if record.way is not None:
-                self._by_way.setdefault((agent_in(record.owner), record.side, record.way), []).append(record)
 
     def rule_of(self, row: Row, *, is_of_steps: bool = False) -> Rule | None:
         """Returns the rule that a row is; `None` for a row that is none."""
@@ -83,11 +75,11 @@ class Records:
 
     def _candidates(self, row: Row, owner: str, side: str) -> Iterator[RuleRecord]:
         """Records of the agent. For which user it tried a way changes as other users' outcomes join."""
-        agent = agent_in(owner)
-        outcomes = self._by_anchor.keys() & set(row.outcomes) if self._by_anchor else ()
-        found = {record.id: record for anchor in outcomes for record in self._by_anchor[anchor]}
-        for way in row.wordings:
-            found |= {record.id: record for record in self._by_way.get((agent, side, way), ())}
+        agent, known = agent_in(owner), self._view.records
+        outcomes = known.by_anchor.keys() & set(row.outcomes) if known.by_anchor else ()
+        found = {record.id: record for anchor in outcomes for record in known.by_anchor[anchor]}
+        for way in row.wordings if known.by_way else ():
+            found |= {record.id: record for record in known.by_way.get((agent, side, way), ())}
         return (record for record in found.values() if agent_in(record.owner) == agent and record.side == side)
 
     def holds(self, record: RuleRecord, row: Row) -> bool:

@@ -1,10 +1,12 @@
 """Rules that follow from outcomes: their ids, and the small record of one that was used, rated or archived."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
+
+from alma.types.partition import agent_in
 
 RULE = "rule"
 """Kind of the small records of rules. The key of a record is the rule's id."""
@@ -61,6 +63,21 @@ class RuleRecord:
             "anchors": list(self.anchors),
             **{name: value for name, value in said.items() if value is not None},
         }
+
+
+class RuleRecords:
+    """Records of the rules of a project by their anchors, and by agent, side and wording, and their ids."""
+
+    def __init__(self, records: Iterable[RuleRecord] = ()) -> None:
+        self.by_anchor: dict[str, list[RuleRecord]] = {}
+        self.by_way: dict[tuple[str, str, str], list[RuleRecord]] = {}
+        self.ids = set[str]()
+        for record in records:
+            self.ids.add(record.id)
+            for anchor in record.anchors:
+                self.by_anchor.setdefault(anchor, []).append(record)
+            if record.way is not None:
+                self.by_way.setdefault((agent_in(record.owner), record.side, record.way), []).append(record)
 
 
 def fault_in_rule(body: Mapping[str, Any]) -> str | None:

@@ -105,7 +105,7 @@ def _rules_at_hand(room: Room, named: Sequence[Named]) -> dict[str, Rule] | None
     found: dict[str, Rule] = {}
     for agent, user, given in named:
         with room.projections.at_hand(reader=agent, user=user) as view:
-            recorded = [] if view is None else [record.id for record in view.records]
+            recorded = set[str]() if view is None else view.records.ids
             wanted = {one for one in given if is_rule_id(one) or one in recorded}
             if wanted and view is None:
                 return None

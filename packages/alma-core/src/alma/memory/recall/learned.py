@@ -67,7 +67,7 @@ def learned_part(
         chosen = _choose_rows(records, (attempts, steps), top_k) if attempts.rows or steps.rows else []
         rows = tuple(_record(records, one, reader, outcomes) for one in chosen)
         near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
-    items = tuple(_item(room, one.rule, profile, now, reader) for one in chosen if one.rule is not None)
+    items = tuple([_item(room, one.rule, one.similarity, profile, now, reader) for one in chosen if one.rule is not None])
     return LearnedPart(rows, items, near)
 
 
@@ -81,6 +81,7 @@ class _Chosen:
 
     row: Row
     rule: Rule | None
+    similarity: float
     is_of_steps: bool = False
 
     @property
@@ -97,10 +98,10 @@ class _Chosen:
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
     """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that is a rule of
     the same side: the attempt says it."""
-    tried = [_Chosen(row, rule) for row, rule in rows_with_rules(tables[0], records) if row.trials]
+    tried = [_Chosen(*one) for one in rows_with_rules(tables[0], records) if one[0].trials]
     told = [(one.row.side, f" {normalised(one.row.way)} ") for one in tried if one.rule is not None]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
-    steps = [_Chosen(row, rule, True) for row, rule in ruled if rule is not None and not _is_said(row, told)]
+    steps = [_Chosen(*one, True) for one in ruled if one[1] is not None and not _is_said(one[0], told)]
     every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
     failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
     left = top_k
@@ -120,7 +121,8 @@ def _is_said(step: Row, told: Collection[tuple[Side, str]]) -> bool:
 def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[str]) -> StrategyRecord:
     """The record of a row. Among the outcomes that it names are all of those given that it counts."""
     row = one.row
-    made = record_of(row, one.rule, reader=reader, doubt=records.doubt_of(row), is_of_steps=one.is_of_steps)
+    doubt = records.doubt_of(row)
+    made = record_of(row, one.rule, reader=reader, doubt=doubt, is_of_steps=one.is_of_steps, similarity=one.similarity)
     if len(row.outcomes) <= len(made.outcome_ids):
         return made
     counted = set(row.outcomes).intersection(outcomes).difference(made.outcome_ids)
@@ -128,11 +130,11 @@ def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[st
     return made.model_copy(update={"outcome_ids": ids}) if counted else made
 
 
-def _item(room: Room, rule: Rule, profile: Profile, now: int, reader: str) -> LearnedItem:
+def _item(room: Room, rule: Rule, similarity: float, profile: Profile, now: int, reader: str) -> LearnedItem:
     row, use = rule.row, rule.record.use
     kind = MemoryType.HEURISTIC if row.side is Side.WORKS else MemoryType.ANTI_PATTERN
     factors = {
-        "similarity": min(max(row.similarity, 0.0), 1.0),
+        "similarity": similarity,
         "recency": scoring.recency(row.last_at, now, profile.half_life_days),
         "success": row.mean if row.side is Side.WORKS else 1 - row.mean,
         "confidence": 1 - (row.upper - row.lower),

@@ -48,7 +48,7 @@ def record_of(
     doubt: str | None = None,
     is_of_steps: bool = False,
     is_elsewhere: bool = False,
-    similarity: bool = True,
+    similarity: float | None = None,
 ) -> StrategyRecord:
     """Returns the row of a table as the record that is shown. `rule` is the rule that it is, `None` where it is none or was archived."""
     shared = row.agents[0] if reader not in row.agents else None
@@ -79,7 +79,7 @@ def record_of(
         why_bad=row.error,
         better_alternative=None if row.alternative is None or side is not Side.FAILS else row.alternative.way,
         shared_from=shared,
-        similarity=row.similarity if similarity else None,
+        similarity=similarity,
         is_of_steps=is_of_steps,
         elsewhere=is_elsewhere,
         flagged=doubt,
@@ -87,20 +87,20 @@ def record_of(
     )
 
 
-def rows_with_rules(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[tuple[Row, Rule | None]]:
-    """Yields the rows of a table in its order, each with its rule if it is one that no caller archived."""
-    for row in table.rows:
+def rows_with_rules(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[tuple[Row, Rule | None, float]]:
+    """Yields the rows of a table in its order, each with its rule if it is one that no caller archived, and with its similarity."""
+    for row, similarity in zip(table.rows, table.similarities, strict=True):
         rule = records.rule_of(row, is_of_steps=is_of_steps)
-        yield row, None if rule is None or rule.is_archived else rule
+        yield row, None if rule is None or rule.is_archived else rule, similarity
 
 
 def records_in(
     table: Table, records: Records, *, reader: str, is_of_steps: bool = False, similarity: bool = True
 ) -> Iterator[StrategyRecord]:
     """Yields the rows of a table in its order, each as a record."""
-    for row, rule in rows_with_rules(table, records, is_of_steps=is_of_steps):
-        doubt = records.doubt_of(row)
-        yield record_of(row, rule, reader=reader, doubt=doubt, is_of_steps=is_of_steps, similarity=similarity)
+    for row, rule, near in rows_with_rules(table, records, is_of_steps=is_of_steps):
+        asked = near if similarity else None
+        yield record_of(row, rule, reader=reader, doubt=records.doubt_of(row), is_of_steps=is_of_steps, similarity=asked)
 
 
 def found_record(
@@ -119,7 +119,7 @@ def found_record(
         doubt=view.doubt_of(found.row.outcomes),
         is_of_steps=is_of_steps,
         is_elsewhere=found.is_elsewhere,
-        similarity=question.text is not None,
+        similarity=None if question.text is None else found.similarity,
     )
     return record, found, rule
 
