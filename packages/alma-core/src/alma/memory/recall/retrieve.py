@@ -85,7 +85,10 @@ def _show(answer: Answer, row: int, near: Sequence[TurnHit], reader: str) -> Any
     memory = _with_origin(_as_stored_unless(stands_for_attempt, answer.memories[row]), reader)
     if near:
         memory = _with(memory, HITS, [hit.line for hit in near[:MOST_HITS]])
-    return _contradicted(memory, answer.disputed.dispreferred.get(row))
+    by = answer.disputed.dispreferred.get(row)
+    if by is not None:
+        return _with(memory, CONTRADICTED, {"by": by[1], "why": by[0]})
+    return _without(memory, CONTRADICTED) if CONTRADICTED in memory.metadata else memory  # whatever was stored under the key
 
 
 def _retag(items: Sequence[Recalled]) -> tuple[Recalled, ...]:
@@ -159,13 +162,6 @@ def _relevance(room: Room, answer: Answer) -> float | None:
 def _as_stored_unless(stands_for_it: bool, memory: AnyMemory) -> AnyMemory:
     """Of an attempt only the outcome that stands for it has the key, whatever was stored under it."""
     return memory if stands_for_it or ATTEMPT not in memory.metadata else _without(memory, ATTEMPT)
-
-
-def _contradicted(memory: AnyMemory, by: tuple[str, str] | None) -> AnyMemory:
-    """Only what another memory of the slice contradicts says so, whatever was stored under the key."""
-    if by is not None:
-        return _with(memory, CONTRADICTED, {"by": by[1], "why": by[0]})
-    return _without(memory, CONTRADICTED) if CONTRADICTED in memory.metadata else memory
 
 
 def _without(memory: AnyMemory, name: str) -> AnyMemory:
