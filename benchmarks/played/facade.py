@@ -41,7 +41,7 @@ class FacadeMemory:
 
     def table(self, question: Question, /) -> list[Row]:
         table = self._alma.strategies(task=question.task, agent=self._agent, task_type=question.task_type, user_id=self._user)
-        return [Row(row.strategy, Counts(float(row.successes), float(row.trials))) for row in table]
+        return [Row(row.strategy, Counts(float(row.successes), float(row.trials)), row.wordings, row.elsewhere) for row in table]
 
     def assess(self, wording: str, question: Question, /) -> Counts | None:
         answer = self._alma.assess(
