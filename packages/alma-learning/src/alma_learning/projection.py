@@ -337,8 +337,9 @@ class Projection:
             return sheet.ask(similarities, nearness)
         same = self._tasks_told[task]
         similarities[np.isin(sheet.tasks, same)] = 1.0
-        runs = [self._log[at].worth for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
-        own = runs.count(1.0), runs.count(0.5), len(runs) - runs.count(None)
+        runs = [self._log[at] for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
+        worths = [run.worth for run in runs if run.worth is not None and not run.is_hidden]
+        own = worths.count(1.0), worths.count(0.5), len(worths)
         return replace(sheet.ask(similarities, nearness), own=own)
 
     def _last_used(self, kind: int) -> int:

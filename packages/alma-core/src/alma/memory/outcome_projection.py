@@ -71,8 +71,9 @@ class View:
         return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
 
     def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
-        """Notes which outcomes are suspicious."""
+        """Notes which outcomes are suspicious, and which no longer are."""
         for one in found:
+            self.doubts.pop(one.id, None)
             if doubt := one.body.get("metadata", {}).get(FLAGGED):
                 self.doubts[one.id] = str(doubt)
 
