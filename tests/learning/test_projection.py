@@ -25,6 +25,18 @@ def test_folding_in_parts_with_questions_between_equals_folding_at_once(trials, 
     assert read(in_parts) == read(fold(trials))
 
 
+def test_a_proof_between_questions_counts_the_kinds_that_came_since():
+    trials = [make_trial(number, f"deploy api {number}", "canary release", source="tool") for number in range(13)]
+    trials += [make_trial(number, f"refund order {number}", "", None) for number in range(13, 15)]
+    trials += [make_trial(number, f"deploy api {number}", "rolling update", 0.0, source="tool") for number in range(15, 18)]
+    trials += [make_trial(18, "plan trip", "by train")]
+    in_parts = fold(trials[:-1])
+    assert len(list(in_parts.tables())) == 2
+    in_parts.extend(trials[-1:])
+    assert len(list(in_parts.tables())) == 3
+    assert read(in_parts) == read(fold(trials))
+
+
 @settings(deadline=None, max_examples=25)
 @given(logs(), st.data())
 def test_removing_equals_never_having_been(trials, data):

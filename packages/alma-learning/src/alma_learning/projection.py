@@ -251,9 +251,12 @@ class Projection:
             task = self._log_tasks[at]
             kind = self._kinds.kind_of.get(task)
             if kind is None:
+                kinds = len(self._kinds)
                 kind = self._kinds.add(
                     task, self._texts.tasks[task], self._way_of(self._log_forms[at]), self._label_at(task, at + 1)
                 )
+                if kind == kinds:  # of more kinds each needs more evidence for a proof
+                    self._sheets.clear()
             if self._sheets:
                 for key in [key for key in self._sheets if kind in key]:
                     del self._sheets[key]
@@ -334,8 +337,9 @@ class Projection:
             return sheet.ask(similarities, nearness)
         same = self._tasks_told[task]
         similarities[np.isin(sheet.tasks, same)] = 1.0
-        runs = [self._log[at].worth for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
-        own = runs.count(1.0), runs.count(0.5), len(runs) - runs.count(None)
+        runs = [self._log[at] for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
+        worths = [run.worth for run in runs if run.worth is not None and not run.is_hidden]
+        own = worths.count(1.0), worths.count(0.5), len(worths)
         return replace(sheet.ask(similarities, nearness), own=own)
 
     def _last_used(self, kind: int) -> int:
@@ -421,8 +425,8 @@ _SIZES = [0]
 
 def _last_size(count: int) -> int:
     """Returns the last size of a log of `count` trials at which kinds are made: it grows by an eighth, by `STEP` at most."""
-    while _SIZES[-1] <= count:
-        _SIZES.append(_SIZES[-1] + min(max(_SIZES[-1] // 8, 1), STEP))
+    while (last := _SIZES[-1]) <= count:  # another thread may append meanwhile
+        _SIZES.append(last + min(max(last // 8, 1), STEP))
     return next(size for size in reversed(_SIZES) if size <= count)
 
 

@@ -99,7 +99,7 @@ class Table:
     task_type: str | None = None
     """Stated type of the tasks."""
     own: tuple[int, int, int] = (0, 0, 0)
-    """Successes, partial successes and judged trials of the very task that is asked about."""
+    """Successes, partial successes and judged trials of the very task that is asked about, without those recorded for another user."""
     similarities: tuple[float, ...] = ()
     """Of each row the cosine of the question to the nearest task in the evidence, 0 at least; 1 for the same task, and without a question."""
 

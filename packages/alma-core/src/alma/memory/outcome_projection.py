@@ -71,8 +71,9 @@ class View:
         return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
 
     def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
-        """Notes which outcomes are suspicious."""
+        """Notes which outcomes are suspicious, and which no longer are."""
         for one in found:
+            self.doubts.pop(one.id, None)
             if doubt := one.body.get("metadata", {}).get(FLAGGED):
                 self.doubts[one.id] = str(doubt)
 
@@ -212,10 +213,11 @@ class OutcomeProjections:
         return (one for one in found if one.id not in doubtful)
 
     def _rule_records(self, upto: int) -> RuleRecords:
-        if self._records is None or self._records[0] != upto:
+        kept = self._records  # `among` holds no lock
+        if kept is None or kept[0] != upto:
             found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
-            self._records = upto, RuleRecords(found)
-        return self._records[1]
+            kept = self._records = upto, RuleRecords(found)
+        return kept[1]
 
     def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
         return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
