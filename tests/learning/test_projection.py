@@ -113,6 +113,19 @@ def test_words_that_one_other_user_brought_are_never_shown(trials, hidden, users
             assert row.task_text is None or may_show(row.task_text, lambda trial: trial.text)
 
 
+@pytest.mark.parametrize("words", [None, "deploy the heart"])
+def test_how_near_a_question_is_to_words_of_other_users_is_not_told(words):
+    hidden = [
+        make_trial(n, "deploy the heart", user=user, is_hidden=True, words=words) for n, user in enumerate(["ann", "bob"] * 2)
+    ]
+    projection = fold([*hidden, *(make_trial(n, f"deploy {n}", "canary of few", 0.0) for n in range(4, 8))])
+    same, other = (projection.table(Question(text, text)) for text in ("deploy the heart", "deploy the lungs"))
+    assert [row.way for row in same.rows] == [row.way for row in other.rows]
+    assert max(same.similarities) < 1
+    assert same.own == (0, 0, 0)
+    assert projection.table(Question("deploy 5", "deploy 5")).own == (0, 0, 1)
+
+
 def test_a_way_of_hidden_wordings_alone_has_no_row_and_its_trials_count():
     projection = fold(
         [make_trial(n, user="u1", is_hidden=True) for n in range(3)] + [make_trial(3, way="rolling update", worth=0.0)]

@@ -24,6 +24,8 @@ OTHER_WAYS = 256
 STEP = 2_048
 CHUNK = 64
 NOTHING = ""
+HIDDEN = -1
+"""In place of a task where all tasks of a way are of other users: how near a question is to their words is not for it to know."""
 
 
 class Projection:
@@ -143,9 +145,9 @@ class Projection:
     def _empty(self) -> None:
         self._log: list[Trial] = []
         self._place: dict[str, int] = {}
-        self._task_of: dict[tuple[str, str | None, str | None, str | None], int] = {}
+        self._task_of: dict[tuple[str, str | None, str | None, str | None, bool], int] = {}
         self._tasks_named: dict[str, list[int]] = {}
-        self._tasks_told: dict[str, list[int]] = {}
+        self._tasks_worded: dict[str, list[int]] = {}
         self._task_texts: list[str] = []
         self._labels: list[list[tuple[int, Label]]] = []
         self._trials: list[list[int]] = []
@@ -165,7 +167,7 @@ class Projection:
         at = len(self._log)
         self._log.append(trial)
         self._place[trial.id] = at
-        task = self._task_of.get((trial.task, trial.told, trial.task_type, trial.difficulty), -1)
+        task = self._task_of.get((trial.task, trial.words, trial.task_type, trial.difficulty, trial.is_hidden), -1)
         if task < 0:
             task = self._find_task(trial, at)
         form = self._way_forms.get(trial.way)
@@ -190,10 +192,10 @@ class Projection:
             self._task_texts.append(trial.text)
             self._labels.append([(at, label)])
             self._trials.append([])
-        self._task_of[trial.task, trial.told, trial.task_type, trial.difficulty] = task
-        told = self._tasks_told.setdefault(trial.told or trial.task, [])
-        if task not in told:
-            told.append(task)
+        self._task_of[trial.task, trial.words, trial.task_type, trial.difficulty, trial.is_hidden] = task
+        worded = self._tasks_worded.setdefault(trial.words or trial.task, [])
+        if not trial.is_hidden and task not in worded:
+            worded.append(task)
         return task
 
     def _find_form(self, way: str, at: int) -> int:
@@ -319,7 +321,7 @@ class Projection:
 
     def _own_kind(self, question: Question) -> int | None:
         """Returns the kind in which the very task was tried, if it may be of the stated type."""
-        for task in reversed(self._tasks_told.get(question.task or "", ())):
+        for task in reversed(self._tasks_worded.get(question.task or "", ())):
             kind = self._kinds.kind_of.get(task)
             if kind is not None and (question.task_type is None or self._kinds.labels[kind][0] in (None, question.task_type)):
                 return kind
@@ -332,10 +334,10 @@ class Projection:
         sheet = self._sheet([kind])
         if vector is None:
             return sheet.ask(None, nearness)
-        similarities = self._texts.tasks[sheet.tasks] @ vector
+        similarities = np.where(sheet.tasks == HIDDEN, nearness, self._texts.tasks[sheet.tasks] @ vector)
         if task is None:
             return sheet.ask(similarities, nearness)
-        same = self._tasks_told[task]
+        same = self._tasks_worded[task]
         similarities[np.isin(sheet.tasks, same)] = 1.0
         runs = [self._log[at] for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
         worths = [run.worth for run in runs if run.worth is not None and not run.is_hidden]
@@ -370,7 +372,9 @@ class Projection:
             needed=self._needed,
             reader=self._reader,
         )
-        behind = [sorted({self._log_tasks[at] for at in trials[place]}) for place, _ in made]
+        behind = [
+            sorted({self._log_tasks[at] for at in trials[place] if not self._log[at].is_hidden}) or [HIDDEN] for place, _ in made
+        ]
         tried, where = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
             rows=tuple([row for _, row in made]),

@@ -22,7 +22,7 @@ class Sheet:
     words: Mapping[str, int]
     """The places of the rows by the normalised words of a wording."""
     tasks: Indices
-    """The numbers of the tasks behind the rows, each once."""
+    """The numbers of the tasks behind the rows that the reader may read, each once; -1 for a row without any."""
     places: Indices
     """Of the tasks behind each row, row by row, the place among `tasks`."""
     starts: Indices

@@ -101,7 +101,8 @@ class Table:
     own: tuple[int, int, int] = (0, 0, 0)
     """Successes, partial successes and judged trials of the very task that is asked about, without those recorded for another user."""
     similarities: tuple[float, ...] = ()
-    """Of each row the cosine of the question to the nearest task in the evidence, 0 at least; 1 for the same task, and without a question."""
+    """Of each row the cosine of the question to the nearest task in the evidence that may be read, 0 at least; 1 for the same task, and without a
+    question. Of a row without such a task the nearness of the kind."""
 
     def find(self, action: str) -> Row | None:
         """Returns the row that an action belongs to: equal words, the same call or command, else the nearest of one way."""

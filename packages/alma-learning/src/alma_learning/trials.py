@@ -48,7 +48,7 @@ class Trial:
     session: str | None = None
     """The run: outcomes of one session are one cluster."""
     error: str | None = None
-    told: str | None = None
+    words: str | None = None
     """Key of the words of the task, where `task` is an id: a question in these words is about it."""
     is_hidden: bool = False
     """Recorded for another user: it counts, but its words are shown only where two users, or an outcome without a user, brought them."""

@@ -297,7 +297,7 @@ def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
         source=body.get("verdict_source", VerdictSource.CALLER.value),
         session=session if isinstance(session, str) else None,
         error=error,
-        told=None if task_id is None else task_key(task),
+        words=None if task_id is None else task_key(task),
         is_hidden=is_hidden,
     )
 
