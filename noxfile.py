@@ -58,7 +58,10 @@ FACADE_IN_SHORT = [
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-EXHAUSTIVE = ("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py")
+EXHAUSTIVE = (
+    *("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py"),
+    *(f"tests/core/properties/test_{what}.py" for what in ("scope", "users")),
+)
 """The modules that have tests marked `exhaustive`."""
 
 POSTGRES = (
@@ -147,7 +150,7 @@ def facade(session: nox.Session) -> None:
 
 @session(*EXHAUSTIVE, installs=("alma-core",), below=Extent.NOTHING)
 def exhaustive(session: nox.Session) -> None:
-    """The tests of the core that try every point, pair or column."""
+    """The tests of the core that try every point, pair or column, or hundreds of histories."""
     test_by_default(session, *EXHAUSTIVE, options=("-m", "exhaustive"))
 
 

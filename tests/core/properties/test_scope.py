@@ -17,7 +17,7 @@ from parts import IN_CI, other_examples
 from scoped_worlds import AGENTS, USERS, WORDS, Reader, Rules, Step, may_read, world
 from sized import TINY, open_sized
 
-PARTS = 5
+PARTS = [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in range(1, 5))]
 TRIALS = 30 if IN_CI else 4
 """In each part. A failing history is not made smaller: that would take longer than a test may."""
 
@@ -68,7 +68,7 @@ def assert_unmoved(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("sizes", [TINY, SearchSizes()], ids=["tiny", "usual"])
 def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
     tmp_path_factory: pytest.TempPathFactory, donors: Mapping[str, Path], sizes: SearchSizes, part: int

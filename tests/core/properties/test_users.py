@@ -14,7 +14,7 @@ from alma_testing.clocks import START
 from facade import StoredIn
 from parts import IN_CI, other_examples
 
-PARTS = 4
+PARTS = [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in range(1, 4))]
 TRIALS = 75 if IN_CI else 15
 
 WORDS = ["refund", "deploy", "login", "parcel", "invoice"]
@@ -84,7 +84,7 @@ def walled(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", PARTS)
 def test_what_is_recorded_for_one_user_changes_nothing_for_others(walled: tuple[ALMA, bool], part: int) -> None:
     store, is_isolated = walled
     projects = count()
