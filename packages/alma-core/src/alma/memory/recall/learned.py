@@ -99,9 +99,9 @@ def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> l
     """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that is a rule of
     the same side: the attempt says it."""
     tried = [_Chosen(*one) for one in rows_with_rules(tables[0], records) if one[0].trials]
-    told = [(one.row.side, f" {normalised(one.row.way)} ") for one in tried if one.rule is not None]
+    phrases = [(one.row.side, f" {normalised(one.row.way)} ") for one in tried if one.rule is not None]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
-    steps = [_Chosen(*one, True) for one in ruled if one[1] is not None and not _is_said(one[0], told)]
+    steps = [_Chosen(*one, True) for one in ruled if one[1] is not None and not _is_said(one[0], phrases)]
     every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
     failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
     left = top_k
@@ -113,9 +113,9 @@ def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> l
     return [*others, *(one for one in every if one in failing)]
 
 
-def _is_said(step: Row, told: Collection[tuple[Side, str]]) -> bool:
+def _is_said(step: Row, phrases: Collection[tuple[Side, str]]) -> bool:
     words = f" {normalised(step.way)} "
-    return bool(words.strip()) and any(side is step.side and words in said for side, said in told)
+    return bool(words.strip()) and any(side is step.side and words in said for side, said in phrases)
 
 
 def _record(records: Records, one: _Chosen, reader: str, outcomes: Collection[str]) -> StrategyRecord:
