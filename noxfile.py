@@ -148,7 +148,7 @@ def facade(session: nox.Session) -> None:
     test_by_default(session, *FACADE, options=("-m", "not exhaustive"))
 
 
-@session(*EXHAUSTIVE, installs=("alma-core",), below=Extent.NOTHING)
+@session(*EXHAUSTIVE, installs=("alma-core", "alma-testing"), below=Extent.NOTHING)
 def exhaustive(session: nox.Session) -> None:
     """The tests of the core that try every point, pair or column, or hundreds of histories."""
     test_by_default(session, *EXHAUSTIVE, options=("-m", "exhaustive"))
