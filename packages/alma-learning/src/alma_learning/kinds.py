@@ -108,22 +108,18 @@ class Kinds:
 
     def rank(self, vector: Vector, task_type: str | None, most: int) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
-        scores = self._measure_kinds(vector)
+        centred = vector - self._centre
+        scores = self._means.rows @ centred / max(float(centred @ centred) ** 0.5, 1e-9)
         nearest: list[int] = np.argsort(-scores, kind="stable").tolist()
         stated = [kind for kind in nearest if self.labels[kind][0] == task_type] if task_type is not None else []
         others = [kind for kind in nearest if self.labels[kind][0] is None] if task_type is not None else nearest
         return [(float(scores[kind]), kind, place < len(stated)) for place, kind in enumerate([*stated, *others][:most])]
 
-    def _measure_kinds(self, vectors: Matrix) -> Matrix:
-        """Returns the cosines of the means of the kinds to vectors, (kinds, n)."""
-        cosines: Matrix = self._means.rows @ scale(vectors - self._centre).T
-        return cosines
-
     def _find_gate(self, sentences: Matrix) -> float:
         """Returns how near a question must be, by the sentences of the background."""
         if not len(self):
             return GATE
-        nearest = self._measure_kinds(sentences).max(axis=0)
+        nearest = (self._means.rows @ scale(sentences - self._centre).T).max(axis=0)
         return max(GATE, float(np.quantile(nearest, UNRELATED)))
 
     def _begin(self, label: Label) -> int:

@@ -77,7 +77,7 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
     alike = compare_wordings(vectors, vectors, common, embedding) + SAME_ERROR * _share_errors(wordings.errors[:NEWEST])
     least = ONE_WAY if embedding is Embedding.MEANING else NEARLY_EQUAL
     if len(others) and embedding is Embedding.MEANING:
-        least = max(least, float(np.quantile(compare_wordings(vectors, others, common, embedding), CHANCE)))
+        least = max(least, float(np.quantile(compare_wordings(others, vectors, common, embedding), CHANCE)))
     groups = _link(wordings, alike, least)
     older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
     joined: list[list[int]] = [[] for _ in groups]

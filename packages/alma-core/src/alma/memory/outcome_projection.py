@@ -209,7 +209,8 @@ class OutcomeProjections:
 
     def _without_quarantined(self, found: Sequence[RecordedOutcome]) -> Iterator[RecordedOutcome]:
         archived = [one.id for one in found if one.is_archived]
-        doubtful = {key for key, (version, _) in self._project.record(QUARANTINE, archived).items() if version}
+        kept = self._project.record(QUARANTINE, archived) if archived else {}
+        doubtful = {key for key, (version, _) in kept.items() if version}
         return (one for one in found if one.id not in doubtful)
 
     def _rule_records(self, upto: int) -> RuleRecords:
@@ -245,7 +246,7 @@ class _Texts:
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns the vectors of texts, one a row: stored ones, the others from the model; zeros while it cannot be asked."""
         compared = [matched_text(text) for text in texts]
-        found = dict(self._project.vectors(compared))
+        found = self._texts.at_hand(compared, self._project)
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
             found |= self._asked(missing)

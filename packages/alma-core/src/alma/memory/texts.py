@@ -53,13 +53,18 @@ class TextVectors:
 
     def of(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
         """Returns the float16 vector of each text. `EmbeddingError` if the model fails or returns an invalid vector."""
-        found = self._remembered(texts)
-        found |= project.vectors([text for text in texts if text not in found])
+        found = self.at_hand(texts, project)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             found |= zip(missing, self.embedded(missing), strict=True)
         self._remember(found)
         return found
+
+    def at_hand(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
+        """Returns the vectors of those texts for which the model need not be asked."""
+        found = self._remembered(texts)
+        left = [text for text in texts if text not in found]
+        return {**found, **project.vectors(left)} if left else found
 
     def scale(self, project: Project) -> Scale | None:
         """Returns how the embedder spreads cosines; `None` for one whose cosines do not separate texts of one meaning from others.

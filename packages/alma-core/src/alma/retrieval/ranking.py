@@ -62,11 +62,11 @@ def contenders(
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     Groups are small numbers from 0 on.
     """
-    held = {group: count for group, count in enumerate(np.bincount(groups).tolist()) if count}
-    front = _front(similarities, groups, held, LOOK_AHEAD * limit)
+    held = np.bincount(groups)
+    front = _front(similarities, groups, held.tolist(), LOOK_AHEAD * limit)
     first = front[_chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)]
-    counts = Counter(groups[first].tolist())
-    if any(counts[group] < limit and held[group] > LOOK_AHEAD * limit for group in held):
+    counts = np.bincount(groups[first], minlength=len(held))
+    if ((counts < limit) & (held > LOOK_AHEAD * limit)).any():
         first = _chosen(similarities, memories, groups, ties, limit=limit)
     copies = _copies(ties, groups, first)
     return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist()))
@@ -82,10 +82,10 @@ def _copies(ties: "Integers", groups: "Integers", places: "Integers") -> "Intege
     return copies
 
 
-def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], most: int) -> "Integers":
+def _front(similarities: "Floats", groups: "Integers", held: Sequence[int], most: int) -> "Integers":
     """Returns the places of the `most` most similar of each group, and of all that equal the last of them."""
     kept = np.ones(len(groups), dtype=np.bool_)
-    for group, count in held.items():
+    for group, count in enumerate(held):
         if count > most:
             inside = groups == group
             kept[inside] = similarities[inside] >= np.partition(similarities[inside], count - most)[count - most]
@@ -98,7 +98,8 @@ def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ti
     is_other = np.ones(
         len(order), dtype=np.bool_
     )  # differs from the one before: equal content is mostly adjacent, because it is equally similar
-    is_other[1:] = (np.diff(ties[order]) != 0) | (np.diff(groups[order]) != 0)
+    tied, grouped = ties[order], groups[order]
+    is_other[1:] = (tied[1:] != tied[:-1]) | (grouped[1:] != grouped[:-1])
     order = order[is_other]
     room = {group: min(count, limit) for group, count in enumerate(np.bincount(groups).tolist())}
     left = sum(room.values())

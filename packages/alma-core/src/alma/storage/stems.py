@@ -31,7 +31,7 @@ class Stemmer:
             found |= self._cut_each(missing)
             short = {text: found[text] for text in missing if len(text) <= LONGEST_KEPT}
             self._known = {**known, **short} if len(known) + len(short) <= MOST_KEPT else short
-        return list(dict.fromkeys(stem for text in texts for stem in found[text]))
+        return list(dict.fromkeys([stem for text in texts for stem in found[text]]))
 
     def counts(self, texts: Sequence[str]) -> list[dict[str, int]]:
         """Returns how often each stem stands in each of the texts."""

@@ -85,7 +85,7 @@ class Lookups:
             if view is None or not rows:
                 return {}
             found = list(view.session.all("memories", {"rows": json.dumps(list(rows))}))
-            partitions = self._holding(partition for _, partition, *_ in found)
+            partitions = self._holding({partition for _, partition, *_ in found})
             definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
             return {row: self._memory(view, partitions[partition], values, definitions) for row, partition, *values in found}
 

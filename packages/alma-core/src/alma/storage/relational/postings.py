@@ -161,11 +161,11 @@ class Postings:
         """Keeps lists that were read as of `upto`, unless what is held here is older or newer. When it is full, all others are forgotten."""
         if self._upto != upto:
             return
-        added = sum(held.size for held in read.values())
+        added = sum([held.size for held in read.values()])
         if self._bytes + added > self._most_bytes:
             self.clear(upto=upto)
         if added <= self._most_bytes:
-            self._lists.update((stem, (held, len(self._changes))) for stem, held in read.items())
+            self._lists.update({stem: (held, len(self._changes)) for stem, held in read.items()})
             self._bytes += added
 
     def _current(self, stem: str) -> Posting | Crowd:

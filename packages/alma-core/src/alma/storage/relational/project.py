@@ -461,4 +461,4 @@ class SQLProject(Lookups):
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
         """Partitions by row, these among them. They never change, so the database is asked only for one that is new."""
         known = self._known.by_row
-        return known if all(row in known for row in rows) else self.partitions()
+        return known if known.keys() >= set(rows) else self.partitions()

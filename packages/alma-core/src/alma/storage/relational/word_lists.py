@@ -187,8 +187,8 @@ class ScopedWords:
     def _inside(self, postings: Sequence[Posting]) -> TextLists:
         """The memories of the scope that words stand in."""
         scope = self._scope
-        places = np.concatenate([NOWHERE.places, *(posting.places for posting in postings)])
-        frequencies = np.concatenate([NOWHERE.frequencies, *(posting.frequencies for posting in postings)])
+        places = np.concatenate([NOWHERE.places, *[posting.places for posting in postings]])
+        frequencies = np.concatenate([NOWHERE.frequencies, *[posting.frequencies for posting in postings]])
         sizes = [len(posting.places) for posting in postings]
         if scope.is_open is not None:
             inside = scope.is_open[scope.slots[places]]
