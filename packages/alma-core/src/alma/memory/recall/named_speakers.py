@@ -61,6 +61,8 @@ def _favoured(room: Room, found: Found, question: Question, scope: ReadableScope
     evidence, scored = found.evidence, found.evidence.passages
     rows = np.sort(_best(found, scope, MOST_FAVOURED))
     own = np.flatnonzero(np.isin(scored.memories, rows))
+    if not len(own):
+        return found
     raised = PassageScores(*(getattr(scored, field.name)[own] for field in fields(PassageScores)))
     nearest = _may_count(raised)
     passages = room.project.passages(raised.passages[nearest].tolist())
