@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alma_learning.actions import is_warned_of, name_same_action
@@ -147,6 +147,8 @@ def test_it_does_not_matter_which_text_comes_first(one: str, other: str) -> None
 
 
 @given(text=TEXTS)
+@example(text=": \r:")
+@example(text=": \x85")
 def test_a_text_does_not_differ_from_itself_and_is_warned_of(text: str) -> None:
     assert not differ(text, text)
     assert (

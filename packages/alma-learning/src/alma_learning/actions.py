@@ -128,7 +128,7 @@ def read_action(text: str) -> Action:
 
 
 def _normal(text: str) -> str:
-    return " ".join(_WORD.findall(text.lower())) or text.strip()
+    return " ".join(_WORD.findall(text.lower())) or "".join(text.split())
 
 
 def _spellings(words: tuple[str, ...]) -> frozenset[str]:

@@ -21,14 +21,10 @@ BY_WAYS = (0.1, 0.8)
 """The weight of the ways that were tried on a task, beside its words: where its words say nothing of them, and where they do. With .8 for both,
 agents that try ways at random lump all tasks (`benchmarks.families`: .25 of first tries are right after six rounds, .86 so)."""
 
-JOIN = {Embedding.MEANING: (0.1, 0.2, 0.42), Embedding.WORDS: (0.2, 0.2, 0.3)}
-"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, of few tasks and of many, and where they do. With
-.3 for the first a store of one kind is several, and silent in half of its questions; with 0 it is never silent, but agents that try ways at random
-lump all tasks. With .4 for the last more rows are ways of other kinds, with .45 there are too many kinds."""
-
-FEW, MANY = 32, 256
-"""Numbers of tasks between which likeness must rise: of many each kind has enough. Regret in the vocabularies for judging
-(`benchmarks.simulation.wordings`): 1.47 with 0 for all, 1.41 with 0 to .2."""
+JOIN = {Embedding.MEANING: (0.1, 0.42), Embedding.WORDS: (0.2, 0.3)}
+"""Average likeness of tasks of one kind: where their words say nothing of the ways tried on them, and where they do. With .3 for the first a store of
+one kind is several, and silent in half of its questions; with 0 agents that try ways at random lump all tasks. With .4 for the second more rows are
+ways of other kinds, with .45 there are too many kinds."""
 
 UNSURE, SURE = 1.0, 2.0
 """Deviations from chance up to which words say nothing of ways, and from which they go together. The second was chosen with a look at the judging
@@ -67,9 +63,7 @@ class Kinds:
         self._centre = np.float32(CENTRE) * background
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
         together = SURE if has_kinds else associate(vectors, ways)
-        few, many, said = JOIN[embedding]
-        unsaid = float(np.interp(np.log(max(len(tasks), 1)), np.log((FEW, MANY)), (few, many)))
-        self._join = float(np.interp(together, (UNSURE, SURE), (unsaid, said)))
+        self._join = float(np.interp(together, (UNSURE, SURE), JOIN[embedding]))
         self._by_ways = float(np.interp(together, (UNSURE, SURE), BY_WAYS))
         features = join_features(vectors - self._centre, ways, self._by_ways)
         groups = group_tasks(features, labels, self._join)

@@ -33,9 +33,10 @@ NEARLY_EQUAL = 0.75
 SAME_ERROR = 0.2
 """What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
 
-CONTRARY = 8.0
-"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways: by chance 1 of 200 pairs of one way is parted (of six
-successes and six failures it is 16.6). Played worlds are alike from 6 to none; with 4 good ways are parted by luck."""
+CONTRARY = 10.0
+"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways. Of two that are one way at most 1 pair in 125 is parted
+(exact, up to 15 trials of each, one look); six successes beside six failures have 16.6. Played worlds are alike from 6 to none; with 4 good ways are
+parted by luck."""
 
 NEWEST = 64
 """Wordings that are compared with each other; older ones join the groups of these."""
