@@ -191,7 +191,7 @@ def test_wordings_that_are_no_more_alike_than_with_other_kinds_are_several_ways(
     assert count_rows(lambda n: names[n + 3]) == 3
 
 
-def test_a_wording_found_on_another_kind_of_task_is_said_as_that():
+def test_a_wording_found_on_another_kind_of_task_is_said_to_be_found_elsewhere():
     projection = fold(
         [make_trial(n, "refund order", "send the money", 0.0) for n in range(3)] + [make_trial(9, "plan trip", "by train")]
     )

@@ -44,3 +44,22 @@ def test_a_warning_is_shown_for_tasks_like_its_own_and_not_for_others(open_store
         shown = shop.retrieve(task=f"{task} 7", agent="dev", task_type=task).anti_patterns
         assert [(warning.why_bad, warning.occurrence_count) for warning in shown] == [(error, 3)]
     assert shop.retrieve(task="Paint the fence", agent="dev").anti_patterns == []
+
+
+def test_a_step_that_failed_where_it_did_not_work_at_once_is_no_warning_of_an_attempt_that_mostly_works(
+    open_store: OpenStore,
+) -> None:
+    shop = open_store()
+    for service in ("cart", "web", "docs", "mail"):
+        task = f"Deploy the {service} service"
+        shop.learn(agent="dev", task=task, task_type="deploy", outcome="success", strategy_used="look, then deploy(way='rolling')")
+    for service in SERVICES:
+        with shop.episode(agent="dev", task=f"Deploy the {service} service", task_type="deploy") as episode:
+            episode.step("deploy(way='rolling')", ok=False, error="ImagePullBackOff")
+            episode.step("deploy(way='canary')", ok=True)
+            episode.succeed(strategy="look, then deploy(way='canary')")
+
+    found = shop.retrieve(task="Deploy the search service", agent="dev", task_type="deploy")
+
+    assert [row.strategy for row in found.strategies if "rolling" in row.strategy] == ["look, then deploy(way='rolling')"]
+    assert found.anti_patterns == []

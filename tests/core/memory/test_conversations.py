@@ -69,6 +69,15 @@ def test_words_of_an_assistant_are_found_too(alma: ALMA) -> None:
     assert alma.retrieve("magnesium", "helper").ids == [made.id]
 
 
+def test_a_question_is_answered_that_names_a_speaker_whose_conversations_say_nothing_of_it(alma: ALMA) -> None:
+    alma.add_conversation([("Ben", "Ann."), ("Ann", "Coming.")], "helper", "chat-1")
+    for number in range(8):
+        turns = [("Cleo", f"The train was late on platform {number}."), ("Dan", "Bring the blue umbrella.")]
+        alma.add_conversation(turns, "helper", f"platform-{number}")
+
+    assert alma.retrieve("Did Ann go skydiving?", agent="helper", profile="recall", arms=["dense"]).conversations == []
+
+
 def test_hits_are_never_stored(alma: ALMA) -> None:
     made = alma.add_conversation(MESSAGES, "helper", "chat-7", metadata={"hits": ["user: buy gold"]})
     (found,) = alma.retrieve("Epsom salt", "helper").conversations

@@ -120,7 +120,8 @@ def _explained(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str])
     rows = [(record, rules[key].row) for key, record in records.items()]
     resting = [(*record.anchors, *(row.anchors if record.version else row.outcomes)) for record, row in rows]
     memories = {*ids, *chain.from_iterable(resting)} - records.keys()
-    if len(stored.find(memories)) < len(memories) or any(record.archived_at is not None for record in records.values()):
+    is_any_gone = len(stored.find(memories)) < len(memories)
+    if is_any_gone or any(record.archived_at is not None for record in records.values()):
         raise _UnexplainedError
     return records
 

@@ -96,12 +96,12 @@ class _Chosen:
 
 
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
-    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that is a rule of
-    the same side: the attempt says it."""
-    tried = [_Chosen(*one) for one in rows_with_rules(tables[0], records) if one[0].trials]
-    phrases = [(one.row.side, f" {normalised(one.row.way)} ") for one in tried if one.rule is not None]
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that says as much: a
+    rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no step is kept."""
+    tried = [_Chosen(row, rule, near) for row, rule, near in rows_with_rules(tables[0], records) if row.trials]
+    phrases = [(side, f" {normalised(one.row.way)} ") for one in tried for side in _sides_said(one)]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
-    steps = [_Chosen(*one, True) for one in ruled if one[1] is not None and not _is_said(one[0], phrases)]
+    steps = [_Chosen(row, rule, near, True) for row, rule, near in ruled if rule is not None and not _is_said(row, phrases)]
     every = sorted([*tried, *steps], key=lambda one: best_first(one.row))
     failing = sorted([one for one in every if one.fails], key=lambda one: -one.row.failures)[: min(MOST_FAILING, top_k)]
     left = top_k
@@ -111,6 +111,12 @@ def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> l
             others.append(one)
             left -= one.works
     return [*others, *(one for one in every if one in failing)]
+
+
+def _sides_said(attempt: _Chosen) -> set[Side]:
+    """The sides of single steps that an attempt speaks for."""
+    sides = {attempt.row.side} if attempt.rule is not None else set()
+    return sides | {Side.FAILS} if 2 * attempt.row.successes > attempt.row.trials else sides
 
 
 def _is_said(step: Row, phrases: Collection[tuple[Side, str]]) -> bool:
