@@ -72,7 +72,7 @@ def _fields(trial):
 @given(logs())
 def test_every_outcome_counts_once(trials):
     projection = fold(trials)
-    tables = list(projection.tables())
+    tables = [*projection.tables(), *projection.tables(of_steps=True)]
     assert sum(table.trials for table in tables) == sum(trial.worth is not None for trial in trials)
     shown = [outcome for table in tables for row in table.rows for outcome in row.outcomes]
     assert sorted(shown) == sorted(trial.id for trial in trials if trial.way)
@@ -191,6 +191,19 @@ def test_wordings_that_are_no_more_alike_than_with_other_kinds_are_several_ways(
     assert count_rows(lambda n: names[n + 3]) == 3
 
 
+def test_steps_have_a_table_of_their_own_on_the_kinds_of_task_of_their_attempts():
+    trials = []
+    for number in range(24):
+        task, way = (f"deploy {number}", "canary release") if number % 2 else (f"refund {number}", "send the money")
+        trials += [make_trial(3 * number, task, way), make_trial(3 * number + 1, task, "look it up", 0.0, is_step=True)]
+    projection = fold(trials)
+    attempts, steps = (projection.table(Question("deploy it", of_steps=of_steps)) for of_steps in (False, True))
+    assert [(row.way, row.successes, row.trials) for row in attempts.rows] == [("canary release", 12, 12)]
+    assert [(row.way, row.successes, row.trials) for row in steps.rows] == [("look it up", 0, 12)]
+    assert projection.find("look it up", Question("deploy it")) is None
+    assert projection.find("look it up", Question("deploy it", of_steps=True)).row.failures == 12
+
+
 def test_a_wording_found_on_another_kind_of_task_is_said_to_be_found_elsewhere():
     projection = fold(
         [make_trial(n, "refund order", "send the money", 0.0) for n in range(3)] + [make_trial(9, "plan trip", "by train")]
@@ -293,11 +306,21 @@ def test_older_wordings_than_are_compared_join_the_groups_of_the_newest(monkeypa
     assert max(row.trials for row in table.rows) == 4
 
 
-@pytest.mark.parametrize(("failures", "rows"), [(2, 1), (6, 2)])
-def test_two_wordings_of_which_one_works_and_the_other_does_not_are_two_ways(failures, rows):
-    ways = [("canary release", 1.0), ("a canary of few servers", 0.0)]
+@pytest.mark.parametrize(
+    ("failures", "working", "failing", "rows"),
+    [
+        (2, "canary release", "a canary of few servers", 1),
+        (6, "canary release", "a canary of few servers", 2),
+        (6, "look, then deploy(way='canary')", "deploy(way='canary')", 1),
+        (6, "docker compose down && docker compose up", "docker compose up", 2),
+    ],
+)
+def test_outcomes_part_two_wordings_of_which_one_works_unless_they_make_the_same_calls(failures, working, failing, rows):
+    ways = [(working, 1.0), (failing, 0.0)]
     trials = [make_trial(2 * n + k, f"deploy {n}", way, worth) for n in range(failures) for k, (way, worth) in enumerate(ways)]
-    table = fold(trials).table(Question("deploy it"))
+    projection = Projection(lambda texts: embed(["canary" if text in (working, failing) else text for text in texts]))
+    projection.extend(trials)
+    table = projection.table(Question("deploy it"))
     assert sorted(row.trials for row in table.rows) == [2 * failures // rows] * rows
 
 

@@ -85,6 +85,7 @@ def logs(draw: st.DrawFn, largest: int = 40) -> list[Trial]:
             error=draw(st.sampled_from([None, "time-out", "refused"])),
             session=draw(st.sampled_from([None, None, "s1", "s2"])),
             source=draw(st.sampled_from(["caller", "agent", "tool"])),
+            is_step=draw(st.sampled_from([False, False, False, True])),
         )
         for number in range(count)
     ]
@@ -93,7 +94,7 @@ def logs(draw: st.DrawFn, largest: int = 40) -> list[Trial]:
 def read(projection: Projection) -> list:
     """Everything that a projection says, as plain values."""
     said = []
-    for table in projection.tables():
+    for table in (*projection.tables(), *projection.tables(of_steps=True)):
         rows = [
             {name: getattr(row, name) for name in row.__slots__ if name != "alternative"}
             | {"instead": row.alternative and row.alternative.way}

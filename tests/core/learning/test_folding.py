@@ -52,7 +52,9 @@ def test_a_step_that_failed_where_it_did_not_work_at_once_is_no_warning_of_an_at
     shop = open_store()
     for service in ("cart", "web", "docs", "mail"):
         task = f"Deploy the {service} service"
-        shop.learn(agent="dev", task=task, task_type="deploy", outcome="success", strategy_used="look, then deploy(way='rolling')")
+        shop.learn(
+            agent="dev", task=task, task_type="deploy", outcome="success", strategy_used="look, then deploy(way='rolling')"
+        )
     for service in SERVICES:
         with shop.episode(agent="dev", task=f"Deploy the {service} service", task_type="deploy") as episode:
             episode.step("deploy(way='rolling')", ok=False, error="ImagePullBackOff")

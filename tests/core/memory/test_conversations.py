@@ -70,12 +70,12 @@ def test_words_of_an_assistant_are_found_too(alma: ALMA) -> None:
 
 
 def test_a_question_is_answered_that_names_a_speaker_whose_conversations_say_nothing_of_it(alma: ALMA) -> None:
-    alma.add_conversation([("Ben", "Ann."), ("Ann", "Coming.")], "helper", "chat-1")
-    for number in range(8):
-        turns = [("Cleo", f"The train was late on platform {number}."), ("Dan", "Bring the blue umbrella.")]
-        alma.add_conversation(turns, "helper", f"platform-{number}")
+    said = [("Ann", "We cooked soup with onions."), ("Bob", "The printer is out of paper."), ("Cleo", "Bring the blue umbrella.")]
+    for number, turn in enumerate(said):
+        alma.add_conversation([turn, ("Dan", "Sounds great.")], "helper", f"chat-{number}")
+    alma.add_conversation([("Bob", "Ann."), ("Ann", "Coming.")], "helper", "call")
 
-    assert alma.retrieve("Did Ann go skydiving?", agent="helper", profile="recall", arms=["dense"]).conversations == []
+    assert alma.retrieve("What has Ann qqq zzz", agent="helper", profile="recall", arms=["dense"]).conversations == []
 
 
 def test_hits_are_never_stored(alma: ALMA) -> None:

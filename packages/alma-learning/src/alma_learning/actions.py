@@ -84,6 +84,11 @@ def name_same_action(action: str, other: str) -> bool:
     return bool(_by_code(read_pattern(other), read_action(action), is_near=False))
 
 
+def makes_same_calls(one: str, other: str) -> bool:
+    """Returns True if one of two texts makes the calls that the other names: `look, then deploy(way="rolling")` those of `deploy(way="rolling")`."""
+    return any(read_pattern(b).calls.has_code and name_same_action(a, b) for a, b in ((one, other), (other, one)))
+
+
 def has_other_code(one: str, other: str) -> bool:
     """Returns True if each of two texts is code, and neither does what the other names. In a short text a known program is code: `git stash`."""
     if not all(action.is_code or _runs_program(action) for action in map(read_action, (one, other))):

@@ -82,21 +82,22 @@ class Projection:
 
     def table(self, question: Question) -> Table:
         """Returns what was tried on the kind of task of a question; without rows where nothing near is known."""
-        if not self._log:
-            return Table((), 0.0, 0, 0, 0, 0, self._base, _find_nothing)  # no vector is asked for
+        of_steps = question.of_steps
+        if not self._counts[of_steps]:
+            return Table((), 0.0, 0, 0, 0, 0, self._bases[of_steps], _find_nothing)  # no vector is asked for
         self._catch_up()
         vector = self._vector_of(question)
         if question.text is None and vector is None and question.task is None:
             kinds = [k for k, label in enumerate(self._kinds.labels) if question.task_type in (None, label[0])]
             if kinds:
-                return self._sheet(kinds).ask(None, 1.0)
+                return self._sheet(kinds, of_steps).ask(None, 1.0)
         own = self._own_kind(question)
         if own is not None:
-            return self._answer(own, vector, 1.0, question.task)
+            return self._answer(own, of_steps, vector, 1.0, question.task)
         ranked = self._rank(vector, question.task_type, 1)
         if ranked and (ranked[0][2] or ranked[0][0] >= self._kinds.gate):
-            return self._answer(ranked[0][1], vector, ranked[0][0], None)
-        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._base, _find_nothing)
+            return self._answer(ranked[0][1], of_steps, vector, ranked[0][0], None)
+        return Table((), ranked[0][0] if ranked else 0.0, 0, 0, 0, 0, self._bases[of_steps], _find_nothing)
 
     def find(self, action: str, question: Question) -> Found | None:
         """Returns the row of an action on such tasks; else, in equal words, on the next kinds of task: the nearest that goes as it goes on most."""
@@ -110,27 +111,29 @@ class Projection:
         vector, found = self._vector_of(question), list[Found]()
         for score, kind, _ in self._rank(vector, question.task_type, NEXT_KINDS):
             if any(self._log_forms[at] == form for task in self._kinds.tasks_of(kind) for at in self._trials[task]):
-                place = self._sheet([kind]).words.get(self._form_words[form])
+                place = self._sheet([kind], question.of_steps).words.get(self._form_words[form])
                 if place is not None:
-                    other = self._answer(kind, vector, score, None)
+                    other = self._answer(kind, question.of_steps, vector, score, None)
                     found.append(Found(other.rows[place], other, is_elsewhere=True))
         works = sum(2 * each.row.successes - each.row.trials for each in found) >= 0
         return next((each for each in found if (2 * each.row.successes >= each.row.trials) is works), None)
 
-    def tables(self) -> Iterator[Table]:
-        """Yields the table of every kind of task, the newest used first."""
-        if not self._log:
+    def tables(self, *, of_steps: bool = False) -> Iterator[Table]:
+        """Yields the table of every kind of task, of whole attempts or of single steps, the newest used first."""
+        if not self._counts[of_steps]:
             return
         self._catch_up()
         newest = sorted(range(len(self._kinds)), key=lambda kind: -self._last_used(kind))
         for kind in newest:
-            yield replace(self._sheet([kind]).ask(None, 1.0), task_type=self._kinds.labels[kind][0])
+            sheet = self._sheet([kind], of_steps)
+            if sheet.count:
+                yield replace(sheet.ask(None, 1.0), task_type=self._kinds.labels[kind][0])
 
     def rules(self) -> list[tuple[Row, Table]]:
-        """Returns the rows that are rules with their tables: first the best row of each kind of task, then the others, each by mean and trials.
+        """Returns the rows of whole attempts that are rules with their tables: first the best row of each kind of task, then the others.
 
-        Of rules in equal words on several kinds the one of most trials. A way that works, but not as well as another of its kind, is bad advice to an
-        agent that does not know its task yet.
+        Both are sorted by mean, then by trials. Of rules in equal words on several kinds the one of most trials. A way that
+        works, but not as well as another of its kind, is bad advice to an agent that does not know its task yet.
         """
         found: dict[tuple[str, Side], tuple[Row, Table]] = {}
         for table in self.tables():
@@ -159,13 +162,15 @@ class Projection:
         self._log_tasks: list[int] = []
         self._log_forms: list[int] = []
         self._reached, self._size = 0, -1
-        self._sheets: dict[tuple[int, ...], Sheet] = {}
-        self._ways: dict[tuple[int, ...], tuple[object, Ways]] = {}
-        self._base = 0.5
+        self._sheets: dict[tuple[tuple[int, ...], bool], Sheet] = {}
+        self._ways: dict[tuple[tuple[int, ...], bool], tuple[object, Ways]] = {}
+        self._counts = [0, 0]
+        self._bases = [0.5, 0.5]
 
     def _fold(self, trial: Trial) -> None:
         at = len(self._log)
         self._log.append(trial)
+        self._counts[trial.is_step] += 1
         self._place[trial.id] = at
         task = self._task_of.get((trial.task, trial.words, trial.task_type, trial.difficulty, trial.is_hidden), -1)
         if task < 0:
@@ -218,7 +223,7 @@ class Projection:
                 self._log[place] = trial
             self._sheets.clear()
             self._ways.clear()
-            self._base = self._find_base(max(self._size, 0))
+            self._bases = self._find_bases(max(self._size, 0))
             return
         log = dict(enumerate(self._log))
         known = {place: trial for place, trial in late if place is not None}
@@ -260,7 +265,7 @@ class Projection:
                 if kind == kinds:  # of more kinds each needs more evidence for a proof
                     self._sheets.clear()
             if self._sheets:
-                for key in [key for key in self._sheets if kind in key]:
+                for key in [key for key in self._sheets if kind in key[0]]:
                     del self._sheets[key]
         self._reached = count
 
@@ -272,7 +277,7 @@ class Projection:
         self._way_centre = self._background.near(self._texts.forms[:forms])
         self._sheets.clear()
         self._ways.clear()
-        self._base = self._find_base(size)
+        self._bases = self._find_bases(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
         vectors = self._texts.tasks[tasks]
         background = self._background
@@ -281,9 +286,13 @@ class Projection:
         )
         self._size = self._reached = size
 
-    def _find_base(self, size: int) -> float:
-        judged = [trial.worth for trial in self._log[:size] if trial.worth is not None]
-        return (sum(judged) + 1) / (len(judged) + 2)
+    def _find_bases(self, size: int) -> list[float]:
+        """Returns the rates of success of whole attempts and of steps."""
+        judged: tuple[list[float], list[float]] = [], []
+        for trial in self._log[:size]:
+            if trial.worth is not None:
+                judged[trial.is_step].append(trial.worth)
+        return [(sum(worths) + 1) / (len(worths) + 2) for worths in judged]
 
     def _label_at(self, task: int, size: int) -> Label:
         return next((label for at, label in reversed(self._labels[task]) if at < size), (None, None))
@@ -295,12 +304,14 @@ class Projection:
         return scale(self._texts.forms[form] - self._way_centre)
 
     def _mean_ways(self, tasks: Indices, size: int) -> Matrix:
-        """Returns for each task the unit mean of the centred ways tried on it."""
+        """Returns for each task the unit mean of the centred ways tried on it; of single steps where no attempt is known."""
         means = np.zeros((len(tasks), self._dimension), np.float32)
         if not len(self._texts.forms):
             return means
         count = len(self._texts.forms) + 1
-        codes = np.unique(np.array(self._log_tasks[:size], np.intp) * count + np.array(self._log_forms[:size], np.intp) + 1)
+        attempted = {task for task, trial in zip(self._log_tasks, self._log[:size], strict=False) if not trial.is_step}
+        telling = [at for at in range(size) if not self._log[at].is_step or self._log_tasks[at] not in attempted]
+        codes = np.unique(np.array([self._log_tasks[at] * count + self._log_forms[at] + 1 for at in telling], np.intp))
         owners, forms = np.divmod(codes, count)
         is_named = (forms > 0) & np.isin(owners, tasks)
         places, forms = np.searchsorted(tasks, owners[is_named]), forms[is_named] - 1
@@ -330,8 +341,8 @@ class Projection:
     def _rank(self, vector: Matrix | None, task_type: str | None, most: int) -> list[tuple[float, int, bool]]:
         return self._kinds.rank(vector, task_type, most) if vector is not None and len(self._kinds) else []
 
-    def _answer(self, kind: int, vector: Matrix | None, nearness: float, task: str | None) -> Table:
-        sheet = self._sheet([kind])
+    def _answer(self, kind: int, of_steps: bool, vector: Matrix | None, nearness: float, task: str | None) -> Table:
+        sheet = self._sheet([kind], of_steps)
         if vector is None:
             return sheet.ask(None, nearness)
         similarities = np.where(sheet.tasks == HIDDEN, nearness, self._texts.tasks[sheet.tasks] @ vector)
@@ -340,34 +351,36 @@ class Projection:
         same = self._tasks_worded[task]
         similarities[np.isin(sheet.tasks, same)] = 1.0
         runs = [self._log[at] for one in same if self._kinds.kind_of.get(one) == kind for at in self._trials[one]]
-        worths = [run.worth for run in runs if run.worth is not None and not run.is_hidden]
+        worths = [run.worth for run in runs if run.worth is not None and not run.is_hidden and run.is_step is of_steps]
         own = worths.count(1.0), worths.count(0.5), len(worths)
         return replace(sheet.ask(similarities, nearness), own=own)
 
     def _last_used(self, kind: int) -> int:
         return max(self._trials[task][-1] for task in self._kinds.tasks_of(kind))
 
-    def _sheet(self, kinds: Sequence[int]) -> Sheet:
-        key = tuple(kinds)
+    def _sheet(self, kinds: Sequence[int], of_steps: bool) -> Sheet:
+        key = tuple(kinds), of_steps
         sheet = self._sheets.get(key)
         if sheet is None:
             sheet = self._sheets[key] = self._make_sheet(key)
         return sheet
 
-    def _make_sheet(self, kinds: tuple[int, ...]) -> Sheet:
-        places = sorted(at for kind in kinds for task in self._kinds.tasks_of(kind) for at in self._trials[task])
+    def _make_sheet(self, key: tuple[tuple[int, ...], bool]) -> Sheet:
+        kinds, of_steps = key
+        every = (at for kind in kinds for task in self._kinds.tasks_of(kind) for at in self._trials[task])
+        places = sorted(at for at in every if self._log[at].is_step is of_steps)
         of_form: dict[int, list[int]] = {}
         for at in places:
             of_form.setdefault(self._log_forms[at], []).append(at)
         judged = [worth for worth in (self._log[at].worth for at in places) if worth is not None]
         of_form.pop(-1, None)
         forms = sorted(of_form, key=lambda form: -of_form[form][-1])
-        ways = self._group(kinds, forms, of_form) if forms else Ways((), self._way_centre)
+        ways = self._group(key, forms, of_form) if forms else Ways((), self._way_centre)
         members = [[forms[place] for place in group] for group in ways.groups]
         trials = [sorted(at for form in group for at in of_form[form]) for group in members]
         made = make_rows(
             [[self._log[at] for at in group] for group in trials],
-            base=self._base,
+            base=self._bases[of_steps],
             kinds=len(self._kinds),
             needed=self._needed,
             reader=self._reader,
@@ -387,7 +400,7 @@ class Projection:
             trials=len(judged),
             successes=judged.count(1.0),
             partials=judged.count(0.5),
-            base=self._base,
+            base=self._bases[of_steps],
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
             holds=partial(self._is_among, frozenset(places)),
         )
@@ -395,25 +408,25 @@ class Projection:
     def _is_among(self, places: frozenset[int], trial_id: str) -> bool:
         return self._place.get(trial_id) in places
 
-    def _group(self, kinds: tuple[int, ...], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
+    def _group(self, place: tuple[tuple[int, ...], bool], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
         """Returns the places of ways in groups of one; kept as long as no wording and no error is new, and no other two are parted by outcomes."""
         errors = [
             frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
         ]
         judged = [[worth for worth in (self._log[at].worth for at in of_form[form]) if worth is not None] for form in forms]
-        contrary = find_contrary(np.array([(sum(worths), len(worths)) for worths in judged]))
-        grouped = self._ways.get(kinds)
+        texts = [self._form_texts[form] for form in forms]
+        contrary = find_contrary(texts, np.array([(sum(worths), len(worths)) for worths in judged]))
+        grouped = self._ways.get(place)
         key = tuple(forms), tuple(errors), contrary.tobytes()
         if grouped is not None and grouped[0] == key:
             return grouped[1]
-        texts = [self._form_texts[form] for form in forms]
-        held = set(forms)
+        held = {self._log_forms[at] for kind in place[0] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
         known = bisect_left(self._form_at, self._size)
         others = self._texts.forms[list(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))]
         ways = group_wordings(
             Wordings(texts, self._texts.forms[forms], errors, contrary), others, self._way_centre, self._embedding
         )
-        self._ways[kinds] = key, ways
+        self._ways[place] = key, ways
         return ways
 
     def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:

@@ -52,6 +52,8 @@ class Trial:
     """Key of the words of the task, where `task` is an id: a question in these words is about it."""
     is_hidden: bool = False
     """Recorded for another user: it counts, but its words are shown only where two users, or an outcome without a user, brought them."""
+    is_step: bool = False
+    """One step of an attempt: it has a table of its own, and the kind of task of the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Question:
     task_type: str | None = None
     vector: Vector | None = None
     """The vector of `text`, if it is known."""
+    of_steps: bool = False
+    """True for single steps, False for whole attempts."""
 
 
 @dataclass(frozen=True, slots=True)

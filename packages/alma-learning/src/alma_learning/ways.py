@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from alma_learning.actions import makes_same_calls
 from alma_learning.background import scale
 from alma_learning.differences import differ
 from alma_learning.linkage import link_groups
@@ -34,9 +35,9 @@ SAME_ERROR = 0.2
 """What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
 
 CONTRARY = 10.0
-"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways. Of two that are one way at most 1 pair in 125 is parted
-(exact, up to 15 trials of each, one look); six successes beside six failures have 16.6. Played worlds are alike from 6 to none; with 4 good ways are
-parted by luck."""
+"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways. Of two that are one way at most 1 pair in 125 is
+parted (exact, up to 15 trials of each, one look); six successes beside six failures have 16.6. Played worlds are alike from 6 to none; with 4 good
+ways are parted by luck."""
 
 NEWEST = 64
 """Wordings that are compared with each other; older ones join the groups of these."""
@@ -98,14 +99,18 @@ def compare_wordings(some: Matrix, known: Matrix, common: Vector, embedding: Emb
     return alike
 
 
-def find_contrary(counts: Floats) -> Flags:
+def find_contrary(texts: Sequence[str], counts: Floats) -> Flags:
     """Returns whether their outcomes part n wordings from the newest, (n, m), by their successes and judged trials, (n, 2).
 
-    The likelihood ratio test of two rates (Wilks 1938, "The large-sample distribution of the likelihood ratio", Annals of Mathematical Statistics 9).
+    Wordings of the same calls are not parted: what works is named with the calls before it, a failed call alone. The likelihood ratio test of two
+    rates (Wilks 1938, "The large-sample distribution of the likelihood ratio", Annals of Mathematical Statistics 9).
     """
     newest = counts[:NEWEST]
     apart = _likelihood(counts)[:, None] + _likelihood(newest) - _likelihood(counts[:, None] + newest)
-    return 2 * apart >= CONTRARY
+    found: Flags = 2 * apart >= CONTRARY
+    for i, j in np.argwhere(found).tolist():
+        found[i, j] = not makes_same_calls(texts[i], texts[j])
+    return found
 
 
 def _likelihood(counts: Floats) -> Floats:

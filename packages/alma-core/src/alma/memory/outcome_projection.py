@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -54,10 +54,9 @@ class _Effect:
 
 @dataclass(slots=True)
 class View:
-    """The outcomes that one reader may read, folded: whole attempts, and single steps of them. As of journal record `upto`."""
+    """The outcomes that one reader may read, folded. As of journal record `upto`."""
 
-    attempts: Projection
-    steps: Projection
+    tried: Projection
     upto: int
     records: RuleRecords = field(default_factory=RuleRecords)
     """Records of rules in the project."""
@@ -76,10 +75,6 @@ class View:
             self.doubts.pop(one.id, None)
             if doubt := one.body.get("metadata", {}).get(FLAGGED):
                 self.doubts[one.id] = str(doubt)
-
-    def side(self, *, is_of_steps: bool) -> Projection:
-        """Returns the projection of steps, or that of whole attempts."""
-        return self.steps if is_of_steps else self.attempts
 
 
 class OutcomeProjections:
@@ -169,7 +164,7 @@ class OutcomeProjections:
         """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
         if view.upto == self._followed:
             return view
-        if not len(view.attempts) and not len(view.steps):
+        if not len(view.tried):
             return None  # made without asking the embedder anything
         missed = [effect for effect in self._effects if effect.seq > view.upto]
         if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
@@ -178,9 +173,9 @@ class OutcomeProjections:
         found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
         kept = {one.id for one in self._without_quarantined(found)}
         view.note_doubts(found)
-        for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
-            projection.remove(changed - {trial.id for trial in trials})
-            projection.extend(trials)
+        trials = _trials(found, scope, kept)
+        view.tried.remove(changed - {trial.id for trial in trials})
+        view.tried.extend(trials)
         view.upto = self._followed or 0
         view.records = self._rule_records(view.upto)
         return view
@@ -193,12 +188,10 @@ class OutcomeProjections:
         kept = {one.id for one in self._without_quarantined(found)}
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
-        view = View(
-            self._empty(reader, texts, embedding), self._empty(reader, texts, embedding), upto, self._rule_records(upto), texts
-        )
+        tried = Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
+        view = View(tried, upto, self._rule_records(upto), texts)
         view.note_doubts(found)
-        for projection, trials in zip((view.attempts, view.steps), _sorted_trials(found, scope, kept), strict=True):
-            projection.extend(trials)
+        tried.extend(_trials(found, scope, kept))
         return view
 
     def _may_count(self, row: int, scope: ReadableScope) -> bool:
@@ -219,9 +212,6 @@ class OutcomeProjections:
             found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
             kept = self._records = upto, RuleRecords(found)
         return kept[1]
-
-    def _empty(self, reader: str, texts: "_Texts", embedding: Embedding) -> Projection:
-        return Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
@@ -266,15 +256,8 @@ class _Texts:
         self.was_refused = True
 
 
-def _sorted_trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: "set[str]") -> tuple[list[Trial], list[Trial]]:
-    """The trials of whole attempts and those of steps, in the order in which they were recorded."""
-    attempts: list[Trial] = []
-    steps: list[Trial] = []
-    for one in found:
-        if one.id in kept:
-            is_step = isinstance(one.body.get("metadata", {}).get("step"), int)
-            (steps if is_step else attempts).append(trial_of(one, is_hidden=one.partition.row not in scope.by_row))
-    return attempts, steps
+def _trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: Collection[str]) -> list[Trial]:
+    return [trial_of(one, is_hidden=one.partition.row not in scope.by_row) for one in found if one.id in kept]
 
 
 def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
@@ -300,6 +283,7 @@ def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
         error=error,
         words=None if task_id is None else task_key(task),
         is_hidden=is_hidden,
+        is_step=isinstance(metadata.get("step"), int),
     )
 
 

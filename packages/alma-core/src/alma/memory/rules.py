@@ -84,8 +84,7 @@ class Records:
 
     def holds(self, record: RuleRecord, row: Row) -> bool:
         """Checks that a row holds most of the anchors that are left of a record; the first of them, where no row can hold most."""
-        projection = self._view.attempts if any(each in self._view.attempts for each in row.outcomes[:1]) else self._view.steps
-        left = [anchor for anchor in record.anchors if anchor in projection]
+        left = [anchor for anchor in record.anchors if anchor in self._view.tried]
         if not left:
             return record.way in row.wordings
         held = [anchor for anchor in left if anchor in row.outcomes]
@@ -161,8 +160,8 @@ def rules_in(table: Table, records: Records, *, is_of_steps: bool = False) -> It
 def all_rules(view: View, *, with_archived: bool = False) -> list[Rule]:
     """Returns all rules that follow from what a reader may read: those of each kind of task, one for each id."""
     records, found = Records(view), dict[str, Rule]()
-    for is_of_steps, projection in ((False, view.attempts), (True, view.steps)):
-        for table in projection.tables():
+    for is_of_steps in (False, True):
+        for table in view.tried.tables(of_steps=is_of_steps):
             for row in table.rows:
                 rule = records.rule_of(row, is_of_steps=is_of_steps)
                 if rule is not None and (with_archived or not rule.is_archived):
@@ -224,7 +223,7 @@ def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
         scope = readable(room, agent=agent, user_id=user, include_shared=False)
         with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
             known = Records(view)
-            for row in (row for projection in (view.attempts, view.steps) for table in projection.tables() for row in table.rows):
+            for row in (row for sort in (False, True) for table in view.tried.tables(of_steps=sort) for row in table.rows):
                 for record in records:
                     if agent_in(record.owner) == agent and known.holds(record, row):
                         found.setdefault(record.id, row)

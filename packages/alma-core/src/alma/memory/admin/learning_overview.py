@@ -50,7 +50,7 @@ def _classes(room: Room) -> tuple[list[ClassView], int]:
     for agent in sorted({agent for agent, _ in owners_with_outcomes(room)}):
         scope = readable(room, agent=agent, user_id=None, include_shared=False)
         with room.projections.of(scope, reader=agent, user=None, is_shared=False) as view:
-            tables = [table for table in view.attempts.tables() if table.rows]
+            tables = [table for table in view.tried.tables() if table.rows]
             number += len(tables)
             tables.sort(key=lambda table: -table.trials)
             records = Records(view)

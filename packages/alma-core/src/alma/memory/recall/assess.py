@@ -58,7 +58,7 @@ def assess(
     question = question_of(room, task, kind)
     with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
         if way is None:
-            table = view.attempts.table(question)
+            table = view.tried.table(question)
             rows = tuple(records_in(table, Records(view), reader=reader))
             known = _of_task(table, rows)
         else:

@@ -1,7 +1,7 @@
 """What is known of the ways that were tried on tasks like the one asked about: rows for the prompt, and the rules among them as memories."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from alma import scoring
 from alma.memory.readable import ReadableScope
@@ -62,7 +62,7 @@ def learned_part(
     else:
         opened = room.projections.among(scope, lambda one: _is_within(one, times), reader=reader)
     with opened as view:
-        attempts, steps = view.attempts.table(question), view.steps.table(question)
+        attempts, steps = view.tried.table(question), view.tried.table(replace(question, of_steps=True))
         records = Records(view)
         chosen = _choose_rows(records, (attempts, steps), top_k) if attempts.rows or steps.rows else []
         rows = tuple(_record(records, one, reader, outcomes) for one in chosen)
@@ -96,8 +96,8 @@ class _Chosen:
 
 
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
-    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that says as much: a
-    rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no step is kept."""
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that says as much:
+    a rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no step is kept."""
     tried = [_Chosen(row, rule, near) for row, rule, near in rows_with_rules(tables[0], records) if row.trials]
     phrases = [(side, f" {normalised(one.row.way)} ") for one in tried for side in _sides_said(one)]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)

@@ -1,5 +1,7 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
+from dataclasses import replace
+
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
@@ -63,7 +65,7 @@ def _checked_among(among: object) -> list[str]:
 def _rows(view: View, question: Question, reader: str, *, include_steps: bool) -> list[StrategyRecord]:
     records, rows = Records(view), list[StrategyRecord]()
     for is_of_steps in (False, True) if include_steps else (False,):
-        table = view.side(is_of_steps=is_of_steps).table(question)
+        table = view.tried.table(replace(question, of_steps=is_of_steps))
         asked = question.text is not None
         found = records_in(table, records, reader=reader, is_of_steps=is_of_steps, similarity=asked)
         rows += found
@@ -75,7 +77,7 @@ def _named(view: View, way: str, question: Question, reader: str) -> StrategyRec
     found = found_record(view, way, question, reader=reader)
     if found is not None and not found[0].elsewhere:
         return found[0].model_copy(update={"strategy": way})
-    return untried(way, view.attempts.table(question), reader)
+    return untried(way, view.tried.table(question), reader)
 
 
 def untried(way: str, table: Table, reader: str) -> StrategyRecord:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from alma.memory.outcome_projection import View, task_key
@@ -107,7 +107,7 @@ def found_record(
     view: View, action: str, question: Question, *, reader: str, is_of_steps: bool = False
 ) -> tuple[StrategyRecord, Found, Rule | None] | None:
     """Returns the record of the way that an action belongs to, with its row as it was found; `None` where it was not tried."""
-    found = view.side(is_of_steps=is_of_steps).find(action, question)
+    found = view.tried.find(action, replace(question, of_steps=is_of_steps))
     if found is None:
         return None
     rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
