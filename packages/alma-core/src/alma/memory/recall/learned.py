@@ -96,8 +96,8 @@ class _Chosen:
 
 
 def _choose_rows(records: Records, tables: tuple[Table, Table], top_k: int) -> list[_Chosen]:
-    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that says as much:
-    a rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no step is kept."""
+    """The rows of a prompt, the best first, what fails last. Of single steps, rules alone, and none whose words stand in an attempt that says as
+    much: a rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no step is kept."""
     tried = [_Chosen(row, rule, near) for row, rule, near in rows_with_rules(tables[0], records) if row.trials]
     phrases = [(side, f" {normalised(one.row.way)} ") for one in tried for side in _sides_said(one)]
     ruled = rows_with_rules(tables[1], records, is_of_steps=True)
