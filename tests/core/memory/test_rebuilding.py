@@ -215,6 +215,18 @@ def test_what_was_purged_stays_purged(tmp_path: Path) -> None:
     assert b"swordfish" not in (tmp_path / "alma.db").read_bytes()
 
 
+def test_a_changed_receipt_of_a_purge_is_named_and_not_rebuilt(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        secret = alma.add_domain_knowledge("a", "doors", "The code is swordfish")
+        alma.learn("a", "Open the door", "success", "With the code")
+        alma.purge([secret.id])
+        assert (alma.verify().ok, alma.verify().purged) == (True, 1)
+        execute(tmp_path / "alma.db", "UPDATE journal SET payload = X'5B5D' WHERE operation = 'purge'")
+        report = alma.verify(rebuild=True)
+    assert "the payload of record 3 was changed" in " ".join(map(str, report.problems))
+    assert "the payload of journal record 1 is gone without a purge" in " ".join(map(str, report.problems))
+
+
 def test_the_vector_of_a_strategy_comes_back_with_what_was_undone(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma:
         alma.learn("a", "Open the door", "success", "With the key under the mat")

@@ -68,7 +68,7 @@ def _reporting(place: str, report: Report) -> Iterator[None]:
     try:
         yield
     except _FAULTS as error:
-        report(place, str(error))
+        report(place, str(error).removesuffix("; see `alma verify`"))
     except UNREADABLE as error:
         report(place, f"is not readable: {error}")
 

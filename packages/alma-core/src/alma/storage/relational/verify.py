@@ -58,8 +58,8 @@ class Findings:
     def report(self, rebuilt: tuple[Problem, ...] = ()) -> VerifyReport:
         """Returns the findings as callers get them."""
         counts = {name: self.counts[name] for name in ("records", "memories", "vectors", "purged")}
-        named = {"problems": tuple(self.problems), "rebuilt": rebuilt, "heads": self.heads}
-        return VerifyReport(projects=len(self.projects), **named, **counts)
+        found = tuple(self.problems)
+        return VerifyReport(problems=found, rebuilt=rebuilt, projects=len(self.projects), heads=self.heads, **counts)
 
 
 def _printable(text: str) -> str:
@@ -182,11 +182,13 @@ def stored_vectors(view: View, dimensions: Mapping[int, int]) -> Iterator[tuple[
     """Yields row, text hash and embedder of each vector of the project, and what is wrong with it. Those of embedders that were given up are left
     over, and not looked at. `dimensions` are the lengths of vectors by the number of their embedder."""
     for row, hidden, embedder, sealed, checksum in view.session.all("vector_rows", {"project": view.project}):
-        fault, size = None, None
-        with suppress(ValueError):  # one that cannot be opened is damaged
-            size = len(view.seal.open(sealed, place="vector.vector", row=(view.project, hidden, embedder)))
-        if embedder > max(dimensions):
-            fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
-        elif embedder in dimensions and (size != 2 * dimensions[embedder] or vector_checksum(hidden, sealed) != checksum):
+        fault = None
+        if embedder in dimensions:
             fault = "was changed"
+            with suppress(ValueError):  # one that cannot be opened is damaged
+                size = len(view.seal.open(sealed, place="vector.vector", row=(view.project, hidden, embedder)))
+                if size == 2 * dimensions[embedder] and vector_checksum(hidden, sealed) == checksum:
+                    fault = None
+        elif embedder > max(dimensions):
+            fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
         yield row, revealed_hash(view.seal, hidden, place=TEXT), embedder, fault
