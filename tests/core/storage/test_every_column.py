@@ -183,7 +183,7 @@ SQLITES = [pytest.param(table, column, id=f"{table.name}.{column.name}") for tab
 def test_damage_in_a_table_of_sqlites_own_is_found_or_changes_no_answer(
     whole: Whole, tmp_path: Path, table: Table, column: Column
 ) -> None:
-    """What lies behind the full text has bytes that say nothing to a search: where a segment of one page begins, or how often it was merged."""
+    """The full text has bytes that no search of ours reads: where a segment of one page begins, or the sizes of documents."""
     found = 0
     for path, damage in chosen(whole, tmp_path, table, column, count=6):
         with open_whole(tmp_path, ManualClock(whole.now)) as shop:
@@ -191,7 +191,7 @@ def test_damage_in_a_table_of_sqlites_own_is_found_or_changes_no_answer(
             found += not is_ok
             assert not is_ok or whole.is_same(shop), damage.does
             assert not is_ok or words(path) == words(whole.path), damage.does
-    assert found or table.name == "text_1_idx"
+    assert found or table.name in ("text_1_idx", "text_1_docsize")
 
 
 def words(path: Path) -> list[tuple[str, str]]:
