@@ -1,4 +1,4 @@
-"""Rebuilds what follows from the journals: a project in which anything is damaged is made anew from its journal, if that is whole.
+"""Rebuilds what follows from the journals: a damaged project is made from its journal again, if the journal is whole.
 
 One transaction, with new row numbers throughout, and a journal record of its own. The record changes nothing. It names every passage and all
 small records, so that indexes and caches, those of other processes too, take in the new rows and let go of the old ones, as after any other write.
@@ -75,7 +75,7 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
                 for statement in _ROWS_OF:
                     connection.execute(statement, {"project": view.project})
             for view, name in whole:
-                _make_anew(view, name, at=at)
+                _make_again(view, name, at=at)
             for view, _ in damaged:
                 _replace_vectors(view, before.unembedded.get(view.project, ()), vectors)
                 fill_full_text(view)
@@ -84,7 +84,7 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
 
 
 def _restore_file(connection: Connection, projects: list[int]) -> None:
-    """Makes missing tables and indexes anew, drops rows of no project of which there is no journal either, and lets row numbers go on after all
+    """Makes missing tables and indexes again, drops rows whose project has neither a row nor a journal, and lets row numbers go on after all
     that were given out. A number of passages far beyond their count is damaged."""
     known = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     expected = {name.split(" ", 1)[1]: sql for name, sql in definitions(projects).items() if sql}
@@ -117,7 +117,7 @@ def _replayed(view: View, name: str) -> Expected | None:
     return None if findings.problems or (wanted.seq != seq and wanted.head != head) else wanted
 
 
-def _make_anew(view: View, name: str, *, at: int) -> None:
+def _make_again(view: View, name: str, *, at: int) -> None:
     """Inserts the rows of a project as its journal says, and notes that in a record."""
     wanted = _replayed(view, name)
     assert wanted is not None
@@ -151,7 +151,7 @@ def _embedder_is_known(connection: Connection) -> bool:
 
 
 def fill_full_text(view: View) -> None:
-    """Makes the full text of a project anew from its passages; that of an encrypted store is only in memory."""
+    """Makes the full text of a project from its passages again; an encrypted store has its full text only in memory."""
     if not view.seal.is_secret:
         connection = connection_of(view.session)
         fulltext.create_anew(connection, view.project)

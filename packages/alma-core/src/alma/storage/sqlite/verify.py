@@ -123,7 +123,7 @@ def last_number(connection: Connection, table: str) -> object:
 
 
 def _check_full_text(view: View, report: Report) -> None:
-    """Compares what a search for each word finds with what it finds in an index made anew from the passages."""
+    """Compares the documents that a search for each word finds with those found in a second index, made from the passages."""
     connection = connection_of(view.session)
     with closing(sqlite3.connect("", isolation_level=None)) as model:  # on disk, if it becomes large
         model.execute("BEGIN")
