@@ -87,9 +87,7 @@ class CustomMemoryType(Value):
     @field_validator("name")
     @classmethod
     def _is_a_name(cls, name: str) -> str:
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"{quoted(name)} is no name: a letter, then letters, digits and _, at most 64")
-        if name.lower() in _BUILT_IN:
+        if _checked_name(name).lower() in _BUILT_IN:
             raise ValueError(f"{name!r} is a built-in kind; take another name")
         return name
 
@@ -106,17 +104,24 @@ class CustomMemoryType(Value):
     def _as_schemas(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: TypeAdapter(given).json_schema() for name, given in fields.items()}
 
-    @field_validator("embedding_fields", mode="before")
-    @classmethod
-    def _are_many(cls, names: Any) -> Any:
-        if isinstance(names, str):
-            raise ValueError(f"a list of field names is needed, not the text {quoted(names)}")
-        return names
-
     @field_validator("scoring_weights", mode="before")
     @classmethod
     def _weigh(cls, weights: Any) -> dict[str, float] | None:
-        return None if weights is None else _weights(weights)
+        if weights is None:
+            return None
+        if not isinstance(weights, Mapping):
+            raise ValueError("a mapping from factor to number is needed")
+        named = {("similarity" if factor == "relevance" else factor): weight for factor, weight in weights.items()}
+        if len(named) < len(weights):
+            raise ValueError("similarity and relevance are the same factor; name one")
+        for factor, weight in named.items():
+            if factor not in _FACTORS:
+                raise ValueError(f"there is no factor {quoted(factor)}; there are {', '.join(_FACTORS)}")
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1_000_000:
+                raise ValueError(f"{factor} is {quoted(weight)}; a weight is a number from 0 to a million")
+        if not any(named.values()):
+            raise ValueError("not all weights may be 0")
+        return {factor: float(named[factor]) for factor in _FACTORS if factor in named}
 
     @model_validator(mode="after")
     def _embed_what_there_is(self) -> Self:
@@ -286,28 +291,17 @@ def _first(error: PydanticError) -> str:
     return shortened(f"{place}: {message[:1].lower()}{message[1:]}{value}" if place else message, 400)
 
 
-def _field_name(name: object) -> str:
+def _checked_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(f"{quoted(name)} is no name: a letter, then letters, digits and _, at most 64")
-    if name in _TAKEN or name.startswith("model_"):
-        raise ValueError(f"a field cannot be called {name!r}: every memory answers to that already; take another name")
     return name
 
 
-def _weights(weights: object) -> dict[str, float]:
-    if not isinstance(weights, Mapping):
-        raise ValueError("a mapping from factor to number is needed")
-    named = {("similarity" if factor == "relevance" else factor): weight for factor, weight in weights.items()}
-    if len(named) < len(weights):
-        raise ValueError("similarity and relevance are the same factor; name one")
-    for factor, weight in named.items():
-        if factor not in _FACTORS:
-            raise ValueError(f"there is no factor {quoted(factor)}; there are {', '.join(_FACTORS)}")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1_000_000:
-            raise ValueError(f"{factor} is {quoted(weight)}; a weight is a number from 0 to a million")
-    if not any(named.values()):
-        raise ValueError("not all weights may be 0")
-    return {factor: float(named[factor]) for factor in _FACTORS if factor in named}
+def _field_name(name: object) -> str:
+    checked = _checked_name(name)
+    if checked in _TAKEN or checked.startswith("model_"):
+        raise ValueError(f"a field cannot be called {name!r}: every memory answers to that already; take another name")
+    return checked
 
 
 def _field_type(name: str, given: Any) -> Any:
@@ -316,10 +310,10 @@ def _field_type(name: str, given: Any) -> Any:
         if isinstance(given, str):
             return _type_named(" ".join(given[: LONGEST_TYPE + 1].split()))
         if isinstance(given, Mapping):
-            return _type_of(given)
+            return _type_of(json.loads(json.dumps(given)))
         if _is_known(given):
             return _type_of(TypeAdapter(given).json_schema())
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         pass
     raise ValueError(f"{name}: {quoted(given)} is no type that a field may have; there are {_ALLOWED}")
 
@@ -329,7 +323,9 @@ def _is_known(given: Any) -> bool:
     origin, inner = get_origin(given), get_args(given)
     if origin is dict:
         return inner[0] is str and _is_known(inner[1])
-    return all(map(_is_known, inner)) if origin in (list, Union, UnionType) else given in (*_SCHEMAS, *_BARE)
+    if origin in (list, Union, UnionType):
+        return all(map(_is_known, inner))
+    return any(given is known for known in (*_SCHEMAS, *_BARE))  # whatever else is given may not be comparable
 
 
 def _type_of(schema: Any, moment: Any = datetime) -> Any:
