@@ -487,6 +487,33 @@ def test_a_definition_that_has_grown_grows_here_and_one_that_does_not_fit_is_a_c
         other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
 
 
+def test_a_definition_in_its_former_form_is_read_used_and_grown(
+    empty: ALMA, open_store: OpenStore, file: Path, tmp_path: Path
+) -> None:
+    lines = lines_of(file)
+    a_record(lines, "memory_type")["body"]["fields"] = {
+        "title": "str",
+        "attendees": "list[str]",
+        "summary": "str",
+        "action_items": "list[str]",
+        "date": "datetime",
+        "room": "str | None",
+    }
+    empty.import_from(write_lines(file, lines))
+
+    before = held(empty)
+    assert empty.register_memory_type(MEETING) == MEETING == empty.memory_types()["meeting_note"]
+    assert held(empty) == before
+    assert [note.date for note in empty.list_memories("meeting_note")] == [MEETING.checked(notes())["date"]]
+    with refused(empty, ValidationError, r"meeting_note\.title"):
+        empty.add("meeting_note", agent="dev", **notes(title=5))
+    grown = CustomMemoryType("meeting_note", {**FIELDS, "mood": str | None}, ["summary", "action_items"])
+    assert empty.register_memory_type(grown) == grown
+    assert empty.verify().ok
+    empty.export(tmp_path / "again.jsonl")
+    open_store("other").import_from(tmp_path / "again.jsonl")
+
+
 def test_records_of_rules_come_along(empty: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store("giver")
     for _ in range(4):

@@ -15,7 +15,7 @@ from alma.memory.room import Room
 from alma.memory.transfer.intake import AT_ONCE, Candidate, Tally, formed_rules, rule_counts, store
 from alma.text import quoted, shortened
 from alma.types.kinds import MemoryType, VerdictSource
-from alma.types.migrated import MigrationReport
+from alma.types.reports import MigrationReport
 from alma_cli.migrating.alma_memory import TABLES, Found, Table, read, strategy_of
 from alma_cli.migrating.foreign_rows import Row
 from alma_cli.migrating.foreign_sqlite import ForeignDatabase, foreign_database

@@ -23,11 +23,18 @@ from alma.text import quoted
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
 from alma.types.kinds import VerdictSource
-from alma.types.maintenance import MaintenanceReport
 from alma.types.memories import AnyMemory
-from alma.types.migrated import MigrationReport
 from alma.types.overview import Overview
-from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
+from alma.types.reports import (
+    BackupReport,
+    MaintenanceReport,
+    MigrationReport,
+    MoveReport,
+    RedactReport,
+    ReindexReport,
+    Stats,
+    VerifyReport,
+)
 
 
 @delays_forks

@@ -39,7 +39,7 @@ from alma.types.provenance import MemoryProvenance
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
-from alma.types.temporal import TemporalFilter
+from alma.types.timeline import TemporalFilter
 
 
 @delays_forks

@@ -10,7 +10,7 @@ from alma.memory.argument_order import by_place
 from alma.memory.episodes import forecasts, lifecycle, records, review, settling
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
-from alma.types.reviews import ReviewReport
+from alma.types.reports import ReviewReport
 from alma.types.slice import MemorySlice
 
 

@@ -9,10 +9,9 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import spelt
-from alma.types.doubts import FLAGGED
 from alma.types.kinds import Verdict
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Memory, Outcome
-from alma.types.provenance import IMPORTED
+from alma.types.provenance import FLAGGED, IMPORTED
 from alma.types.stored import QUARANTINE
 from alma_guard import doubted_together, reason_to_doubt
 

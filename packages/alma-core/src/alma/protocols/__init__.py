@@ -56,7 +56,6 @@ from alma.types.found import TextLists as TextLists
 from alma.types.found import TextScores as TextScores
 from alma.types.found import VectorChanges as VectorChanges
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
-from alma.types.recorded import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
@@ -66,6 +65,7 @@ from alma.types.stored import Moved as Moved
 from alma.types.stored import PartitionCount as PartitionCount
 from alma.types.stored import PartitionDay as PartitionDay
 from alma.types.stored import Place as Place
+from alma.types.stored import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Sizes as Sizes
 from alma.types.stored import StoredRow as StoredRow
 from alma.types.stored import StoreRequest as StoreRequest

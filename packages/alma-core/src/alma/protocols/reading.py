@@ -9,8 +9,18 @@ from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
-from alma.types.recorded import RecordedOutcome
-from alma.types.stored import DayCount, Entry, JournalEntry, PartitionCount, PartitionDay, Place, Sizes, StoredRow, UsageTotals
+from alma.types.stored import (
+    DayCount,
+    Entry,
+    JournalEntry,
+    PartitionCount,
+    PartitionDay,
+    Place,
+    RecordedOutcome,
+    Sizes,
+    StoredRow,
+    UsageTotals,
+)
 
 
 class Outcomes(Protocol):

@@ -6,10 +6,9 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 from alma.protocols.reading import Lookups
-from alma.types.changes import Change
 from alma.types.memories import Memory
 from alma.types.passages import Passage
-from alma.types.stored import Entry
+from alma.types.stored import Change, Entry
 
 
 class MemoryWrites(Protocol):

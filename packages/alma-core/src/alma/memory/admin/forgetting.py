@@ -24,14 +24,13 @@ from alma.memory.rules import (
 )
 from alma.protocols import Erased
 from alma.text import quoted
-from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
 from alma.types.package_records import is_of_package, references_in
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
-from alma.types.stored import QUARANTINE
+from alma.types.stored import QUARANTINE, Change, RowValues
 
 _LOG = logging.getLogger("alma")
 

@@ -14,12 +14,12 @@ from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import quoted
-from alma.types.doubts import flagged
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.passages import Passage, embedded, passages_of
+from alma.types.provenance import flagged
 from alma.types.reports import UsageReport
 from alma.types.rules import RuleRecord
 

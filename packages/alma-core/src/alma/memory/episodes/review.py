@@ -11,7 +11,7 @@ from alma.memory.room import Room
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Forecast
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
-from alma.types.reviews import ReviewItem, ReviewReport
+from alma.types.reports import ReviewItem, ReviewReport
 
 
 @dataclass(frozen=True, slots=True)

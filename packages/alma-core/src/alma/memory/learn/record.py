@@ -19,7 +19,6 @@ from alma.memory.learn.turns import check_turns, passages_by_kind
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.text import quoted
-from alma.types.doubts import flagged
 from alma.types.identity import new_id
 from alma.types.memories import (
     MEMORY_CLASSES,
@@ -34,6 +33,7 @@ from alma.types.memories import (
     UserPreference,
 )
 from alma.types.passages import Draft, Passage, embedded, passages_of
+from alma.types.provenance import flagged
 
 STATED_CONFIDENCE = 1.0
 GUESSED_CONFIDENCE = 0.8

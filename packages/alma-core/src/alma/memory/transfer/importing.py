@@ -26,7 +26,6 @@ from alma.memory.transfer.redacted_export import redacted_export
 from alma.protocols import NextWrite, Write
 from alma.storage.relational.transfer import changes_for
 from alma.text import matched_text, quoted, shortened
-from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.exported import (
     FORMER_VERSION,
@@ -37,6 +36,7 @@ from alma.types.exported import (
 )
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
+from alma.types.stored import Change
 
 EMBEDDED_AT_ONCE = 512
 LINES_A_RECORD = 1_000

@@ -11,7 +11,7 @@ from alma.memory.rules import owners_with_outcomes, rules_of
 from alma.memory.transfer.remarks import Remarks
 from alma.types.kinds import MemoryType
 from alma.types.memories import Memory
-from alma.types.migrated import MigratedKind
+from alma.types.reports import MigratedKind
 from alma.types.rules import FAILS, WORKS
 
 AT_ONCE = 500

@@ -24,12 +24,11 @@ from alma.memory.transfer.versions import (
 )
 from alma.protocols import Snapshot
 from alma.storage.relational.transfer import changes_for
-from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
 from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord, ExportedUsage
 from alma.types.partition import owner_name
 from alma.types.rules import NO_USE, RULE
-from alma.types.stored import QUARANTINE
+from alma.types.stored import QUARANTINE, Change
 
 RecordKey = tuple[str, str]
 

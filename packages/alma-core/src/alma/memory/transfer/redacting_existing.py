@@ -18,8 +18,7 @@ from alma.memory.transfer.importing import Present, Steps, Vectors, embed, put
 from alma.memory.transfer.redacted_export import redacted_export, redacted_line
 from alma.protocols import NextWrite
 from alma.types.episodes import LEASE
-from alma.types.maintenance import MAINTENANCE
-from alma.types.reports import RedactReport
+from alma.types.reports import MAINTENANCE, RedactReport
 from alma.types.stored import Erased
 from alma_guard import kind_of_placeholder, placeholders_in
 

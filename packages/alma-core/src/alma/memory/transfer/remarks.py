@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from alma.text import quoted, shortened
-from alma.types.migrated import Remark
+from alma.types.reports import Remark
 
 MOST_REASONS = 40
 OTHER = "another reason"

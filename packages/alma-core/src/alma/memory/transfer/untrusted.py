@@ -23,8 +23,8 @@ from alma.memory.transfer.intake import AT_ONCE, Candidate, Tally, formed_rules,
 from alma.types.exported import ExportedMemory
 from alma.types.kinds import VerdictSource
 from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome
-from alma.types.migrated import MigrationReport
 from alma.types.provenance import IMPORTED
+from alma.types.reports import MigrationReport
 
 ARCHIVED = "it is archived there: replaced, forgotten, or in quarantine"
 OF_A_USER = "it belongs to a user, for whom only that user speaks"

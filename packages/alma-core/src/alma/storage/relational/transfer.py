@@ -16,7 +16,6 @@ from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
 from alma.storage.relational.session import Session
-from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
 from alma.types.exported import (
@@ -29,10 +28,11 @@ from alma.types.exported import (
 )
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
-from alma.types.maintenance import MAINTENANCE
 from alma.types.package_records import is_of_package
 from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.reports import MAINTENANCE
 from alma.types.rules import RULE
+from alma.types.stored import Change
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
