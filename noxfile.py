@@ -62,7 +62,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 EXHAUSTIVE = (
     *("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py"),
     *(f"tests/core/properties/test_{what}.py" for what in ("scope", "users")),
-    *(f"tests/faults/test_{what}.py" for what in ("keys", "system_calls")),
+    *(f"tests/faults/test_{what}.py" for what in ("allocations", "forks", "keys", "system_calls")),
 )
 """The modules that have tests marked `exhaustive`."""
 
@@ -153,7 +153,7 @@ def facade(session: nox.Session) -> None:
 
 @session("tests/faults", installs=("alma-cli", "alma-core[encryption,local]", "alma-files"))
 def faults(session: nox.Session) -> None:
-    """Real processes whose system calls fail, by a library that a C compiler makes."""
+    """Real processes whose system calls fail, that are killed, and that fork. A C compiler is needed for the first."""
     test_by_default(session, "tests/faults", options=("-m", "not exhaustive"))
 
 

@@ -36,8 +36,9 @@ def environment(library: Path, folder: Path, **settings: object) -> dict[str, st
 class Told:
     """What a child said, and how it ended: negative for a signal."""
 
-    def __init__(self, events: list[tuple[str, Any]]) -> None:
+    def __init__(self, events: list[tuple[str, Any]], *, may_abort: bool = False) -> None:
         self.events = events
+        self._deaths = (-9, -6) if may_abort else (-9,)
 
     def all(self, what: str) -> list[Any]:
         return [value for name, value in self.events if name == what]
@@ -48,7 +49,8 @@ class Told:
 
     @property
     def was_killed(self) -> bool:
-        return bool(self.one("ended") == -9)
+        """Whether it was killed, or one of its libraries ended it: those written in Rust do that where there is no memory."""
+        return self.one("ended") in self._deaths
 
     @property
     def ended_well(self) -> bool:
@@ -72,7 +74,8 @@ class Faulty:
         assert self._process.stdout
         self._process.stdin.write(f"{json.dumps({'do': do, 'place': str(place.resolve()), **more})}\n")
         self._process.stdin.flush()
-        return Told([(name, value) for name, value in json.loads(self._process.stdout.readline())])
+        events = [(name, value) for name, value in json.loads(self._process.stdout.readline())]
+        return Told(events, may_abort=more.get("calls") == "malloc")
 
     def ask_well(self, do: str, place: Path, **more: Any) -> Told:
         """Asks for something that has to go well."""
