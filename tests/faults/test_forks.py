@@ -17,6 +17,7 @@ PROGRAM = """
 import json, os, signal, sys, threading, time
 from alma import ALMA, AlmaError
 
+MOST = 200  # memories of a writer, so that a child's search is not of ever more
 folder, storage, forks, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
 def opened():
@@ -30,7 +31,11 @@ def write(number):
     while not stop.is_set():
         count += 1
         try:
-            acknowledged.append(alma.learn(f"writer {number}", f"Task {count}", "success", f"way {number}").id)
+            if count <= MOST:
+                mine = alma.learn(f"writer {number}", f"Task {count}", "success", f"way {number}").id
+                acknowledged.append(mine)
+            else:
+                alma.record_feedback(mine, signal="thumbs_up", agent=f"writer {number}")
         except BaseException as error:
             foreign.append(f"{type(error).__name__}: {error}")
             return
