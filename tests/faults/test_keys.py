@@ -1,14 +1,11 @@
 """Changes of key that are killed or fail at every sort of point: one whole store is live, and the former one or the new one is it."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failing_calls import Faulty, environment
+from failing_calls import Faulty
 from fault_checks import NewPlace
 
 pytestmark = pytest.mark.slow
@@ -71,24 +68,3 @@ def test_a_change_of_key_leaves_one_whole_store_after_a_fault_at_every_call(
     process: Faulty, new_place: NewPlace, change: str, way: str, times: int
 ) -> None:
     check(process, new_place, change, way, times=times, points=1_000)
-
-
-def test_the_command_that_encrypts_may_be_killed_and_run_again(process: Faulty, new_place: NewPlace, library: Path) -> None:
-    count = process.ask_well("change", new_place("sqlite"), act="encrypt").one("count")
-    _, held = state_of(process, new_place("sqlite"))
-    for at in (1, count // 2):
-        place = new_place("sqlite")
-        (place / ".alma").mkdir()
-        lines = ["project_id: shop", "storage_dir: store", "embedding_provider: hash", "embedding_dim: 16"]
-        (place / ".alma" / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        (place / "a.key").write_bytes(bytes(range(32)))
-        command = [sys.executable, "-m", "alma", "encrypt", "--key-file", "a.key"]
-        killed = subprocess.run(
-            command, cwd=place, env=environment(library, place / "store", at=at, how="kill"), capture_output=True
-        )
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        key, found = state_of(process, place)
-        assert found == held
-        again = subprocess.run(command, cwd=place, capture_output=True, text=True)
-        assert (again.returncode == 0) == (key == "none"), again.stderr
-        assert state_of(process, place) == ("key", held)
