@@ -37,7 +37,7 @@ class Attempts(Admin):
 
         `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
         in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
-        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
+        agent may not learn from the task. An episode that is silent for ten minutes is marked abandoned, until a step or a verdict comes.
         `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
         sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
 
@@ -59,9 +59,10 @@ class Attempts(Admin):
         )
 
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
-        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+        """Resumes an episode that was suspended, or that its program left silent for ten minutes.
 
-        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
+        `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`). Citations are found without it too.
+        `ConflictError` if the episode has ended, or if a program that holds it wrote to it in the last ten minutes.
         """
         return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
 

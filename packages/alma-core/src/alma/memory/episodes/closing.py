@@ -7,7 +7,7 @@ from typing import Any
 
 from alma.errors import ConflictError
 from alma.memory.episodes import credit, usage
-from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, ending_body, opening_body, run_body, run_key
+from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_body, run_key
 from alma.memory.learn import record
 from alma.memory.learn.learner import Learner, strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
@@ -23,21 +23,18 @@ from alma.types.passages import Passage, embedded, passages_of
 from alma.types.reports import UsageReport
 from alma.types.rules import RuleRecord
 
-Lease = tuple[int, Mapping[str, Any]]
-"""Version and body of a lease; version 0 if there is none."""
-
 
 @dataclass(frozen=True, slots=True)
 class Closing:
     """An episode to be stored as ended. `version` is that of its stored ending, 0 if there is none.
 
-    `lease` is released; without one, nothing is stored of the episode yet, and its beginning is written too. `before` is the episode
-    before it was settled, `judge` the source that settles it.
+    `lease` is the one last known; without one, nothing is stored of the episode yet, and its beginning is written too. `before` is the
+    episode before it was settled, `judge` the source that settles it.
     """
 
     ended: EpisodeRecord
-    version: int
-    lease: Lease | None
+    version: int = 0
+    lease: Lease | None = (0, {})
     before: EpisodeRecord | None = None
     judge: VerdictSource | None = None
 
@@ -62,14 +59,11 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
     def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
         if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
             with room.project.write(**given) as write:
-                ended = _put_endings(room, write, made, read(write.stored))
-                _put_leases(write, closings)
-            return ended
+                return _put_endings(room, write, made, read(write.stored))
         with writing(room, **given) as learner:
             ended = _put_endings(room, learner.write, made, read(learner.write.stored))
             for each in made:
                 _learn(learner, each, vectors)
-            _put_leases(learner.write, closings)
         return ended
 
     return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
@@ -85,19 +79,20 @@ def _named(closing: Closing) -> usage.Named:
 
 def _put_endings(room: Room, write: Write, made: Sequence[_Made], records: Mapping[str, RuleRecord]) -> list[EpisodeRecord]:
     """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
+    for each in made:
+        _begin_or_release(write, each.closing)
     counts: dict[str, dict[str, float]] = {}
     ended = [_put_ending(room, write, each, counts, records) for each in made]
     usage.count(write, counts, records)
     return ended
 
 
-def _put_leases(write: Write, closings: Sequence[Closing]) -> None:
-    """Releases the leases. Without one, the beginning of an episode is written."""
-    for closing in closings:
-        if closing.lease is None:
-            put_opening(write, closing.ended)
-        else:
-            _release(write, closing.ended.id, closing.lease)
+def _begin_or_release(write: Write, closing: Closing) -> None:
+    """Releases the lease of an episode that was open; writes the beginning of one that is not stored yet."""
+    if closing.lease is None:
+        put_opening(write, closing.ended)
+    elif not closing.version:
+        release(write, closing.ended.id, closing.lease)
 
 
 def put_opening(write: Write, opened: EpisodeRecord) -> None:
@@ -224,9 +219,3 @@ def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Collection[str])
         return None
     shown = [exposure.memory_id for exposure in ended.shown]
     return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id, rules=rules)
-
-
-def _release(write: Write, key: str, lease: Lease) -> None:
-    version, body = lease
-    if version:
-        write.drop_record(LEASE, key, body, version=version)

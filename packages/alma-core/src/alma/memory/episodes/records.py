@@ -1,64 +1,72 @@
 """Converts episodes to small records and back.
 
 There are five kinds: `episode` (the question and the memories shown, written once), `episode_step` (one per step), `episode_end` (the
-ending, changed when it is settled), `episode_lease` (the holder; exists only while the episode is open) and, if it has a run id,
-`episode_run` (finds the episodes of a run; written with the beginning).
+ending, changed when it is settled), `episode_lease` (its holder and its time; exists while a program holds the open episode) and, if it has
+a run id, `episode_run` (finds the episodes of a run; written with the beginning). The time of a step renews the lease.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain, takewhile
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic import ValidationError as PydanticError
 
-from alma.errors import CorruptStoreError, MemoryNotFoundError, ValidationError
+from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
+from alma.protocols import Lookups, Write
 from alma.text import quoted, shortened
 from alma.types.episodes import END as END
 from alma.types.episodes import EPISODE as EPISODE
 from alma.types.episodes import LEASE as LEASE
+from alma.types.episodes import LEASE_DURATION, SILENT, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.episodes import RUN as RUN
 from alma.types.episodes import STEP as STEP
-from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import Verdict, VerdictSource
 
 STEPS_AT_ONCE = 32
 """Number of steps of each episode that are read at a time: few have more."""
 
+Lease = tuple[int, Mapping[str, Any]]
+"""Version and body of a lease; version 0 if there is none."""
+
 
 def get(room: Room, episode_id: object) -> EpisodeRecord:
-    """Returns the record of an episode. `MemoryNotFoundError` if there is none of that id."""
+    """Returns the record of an episode, marked abandoned if its lease has expired. `MemoryNotFoundError` if there is none of that id."""
     (key,) = args.checked_ids([episode_id], "episode_id")
     waiting = room.store.openings.of(room.name).get(key)
-    try:
-        return stored(room, key)
-    except MemoryNotFoundError:
-        if waiting is None:
-            raise
-        return waiting
+    found = several(room, [key])
+    if not found and waiting is None:
+        raise _unknown(room, key)
+    return found[0] if found else waiting  # type: ignore[return-value]  # it is no None here
 
 
 def stored(room: Room, key: str) -> EpisodeRecord:
-    """As `get`, of what is written."""
+    """Returns the record of an episode as it is written, without a look at its lease."""
     with room.project.moment():
         version, opening = room.project.record(EPISODE, [key])[key]
         if not version:
-            raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
+            raise _unknown(room, key)
         return _records_from(room, {key: opening})[key]
+
+
+def _unknown(room: Room, key: str) -> MemoryNotFoundError:
+    return MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
 
 
 def several(room: Room, keys: Sequence[str]) -> list[EpisodeRecord]:
     """Returns the written episodes of these keys, in their order. Keys without an episode are left out."""
     with room.project.moment():
         openings = {key: body for key, (version, body) in room.project.record(EPISODE, keys).items() if version}
-        return list(_records_from(room, openings).values())
+        return _marked(room, _records_from(room, openings))
 
 
 def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
@@ -67,7 +75,7 @@ def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
     found = room.store.openings.of(room.name)
     with room.project.moment():
         openings = {key: opening for key, _, opening in room.project.records(EPISODE, newest=most)}
-        found |= _records_from(room, openings)
+        found |= {episode.id: episode for episode in _marked(room, _records_from(room, openings))}
     return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id), reverse=True)[:most]
 
 
@@ -108,9 +116,70 @@ def _digest(run_id: str) -> str:
     return hashlib.blake2b(run_id.encode(), digest_size=16).hexdigest()
 
 
-def lease_body(holder: str | None, at: int) -> dict[str, Any]:
-    """Returns the body of a lease: the holder, and since when. Without a holder the episode is suspended."""
-    return {"holder": holder, "at": at}
+def new_lease(at: int) -> dict[str, Any]:
+    """Returns the body of a lease that begins now, with a name for its holder."""
+    return {"holder": uuid4().hex, "at": at}
+
+
+def why_closed(stored: Lookups, key: str) -> str | None:
+    """Says why an episode takes no step and no ending; `None` if it is open."""
+    if stored.record(LEASE, [key])[key][0]:
+        return None
+    (begun, _), (ended, ending) = (stored.record(kind, [key])[key] for kind in (EPISODE, END))
+    if not begun:
+        return "its beginning was undone"
+    if not ended:  # it was suspended, or imported
+        return None
+    return f"it ended as {ending['outcome']}" if ending.get("outcome") else "it was abandoned"
+
+
+def check_open(stored: Lookups, key: str) -> None:
+    """Raises `ConflictError` unless an episode takes steps and an ending."""
+    why = why_closed(stored, key)
+    if why is not None:
+        raise ConflictError(f"episode {key!r} is no longer open: {why}")
+
+
+def release(write: Write, key: str, known: Lease = (0, {})) -> None:
+    """Drops the lease of an open episode, also if it is not the known one any more. `ConflictError` as by `check_open`."""
+    version, body = known
+    if version:
+        with suppress(ConflictError):
+            write.drop_record(LEASE, key, body, version=version)
+            return
+    check_open(write.stored, key)
+    version, body = write.stored.record(LEASE, [key])[key]
+    if version:  # another program resumed it
+        write.drop_record(LEASE, key, body, version=version)
+
+
+def last_sign(lease: Mapping[str, Any], found: EpisodeRecord) -> datetime | None:
+    """Returns when an open episode was last heard of; `None` if no program holds it."""
+    try:
+        held = _read(LEASE, lease) if lease else None
+    except PydanticError as error:
+        raise CorruptStoreError(
+            f"the lease of episode {quoted(found.id)} is not readable: {_first(error)}; see `alma verify`"
+        ) from error
+    if held is None or held.holder is None:
+        return None
+    return max(from_micros(held.at), *(step.at for step in found.steps[-1:])) if found.steps else from_micros(held.at)
+
+
+def is_expired(room: Room, sign: datetime | None) -> bool:
+    """Checks that a program which was last heard of at that time has been silent for longer than its lease."""
+    return sign is not None and room.store.clock() - sign > LEASE_DURATION
+
+
+def _marked(room: Room, found: Mapping[str, EpisodeRecord]) -> list[EpisodeRecord]:
+    """Returns the episodes; those whose lease has expired are marked abandoned, at the time when they were last heard of."""
+    leases = room.project.record(LEASE, [key for key, episode in found.items() if episode.status is EpisodeStatus.OPEN])
+    signs = {key: last_sign(lease, found[key]) for key, (_, lease) in leases.items()}
+    silent = {"status": EpisodeStatus.ABANDONED, "reason": SILENT}
+    return [
+        episode.model_copy(update={**silent, "ended_at": signs[key]}) if is_expired(room, signs.get(key)) else episode
+        for key, episode in found.items()
+    ]
 
 
 def opening_body(opened: EpisodeRecord) -> dict[str, Any]:
@@ -184,6 +253,11 @@ class _Run(_Body):
     run_id: str
 
 
+class _Lease(_Body):
+    holder: str | None
+    at: _Micros
+
+
 class _Closed(_Body):
     strategy: str | None
     error: str | None
@@ -211,6 +285,7 @@ _BODIES: dict[str, TypeAdapter[Any]] = {
     EPISODE: TypeAdapter(_Opening),
     STEP: TypeAdapter(_Step),
     RUN: TypeAdapter(_Run),
+    LEASE: TypeAdapter(_Lease),
     END: TypeAdapter(Annotated[_Judged | _Abandoned, Field(discriminator="status")]),
 }
 
