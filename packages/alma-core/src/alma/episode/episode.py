@@ -3,8 +3,9 @@
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from alma.episode.arguments import (
     ACTION_CHARS,
@@ -16,7 +17,6 @@ from alma.episode.arguments import (
 )
 from alma.episode.endings import leaving
 from alma.episode.lessons import Lessons
-from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.flags import checks_flags
 from alma.text import cleaned, shortened
@@ -28,6 +28,31 @@ from alma.types.strategies import TRIED
 from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
+
+
+class Recorder(Protocol):
+    """Stores one episode. Each call is atomic, and durable when it returns. `ConflictError` if the episode is no longer open."""
+
+    @property
+    def is_written(self) -> bool:
+        """True when any of the episode is stored."""
+
+    def now(self) -> datetime:
+        """Returns the current time."""
+
+    def held(self) -> EpisodeRecord | None:
+        """Returns what is stored of the episode if it is open and leased here. `None` if it ended, was suspended, or its beginning was
+        undone."""
+
+    def step(self, step: Step, *, is_lesson: bool) -> Step:
+        """Stores a step; a lesson also as a memory, whose id the returned step has. The returned number differs if steps were added
+        elsewhere (by a forked child) or undone."""
+
+    def end(self, ending: Ending) -> EpisodeRecord:
+        """Stores the ending, the usage counts and the memory of the outcome, all in one transaction."""
+
+    def suspend(self) -> None:
+        """Releases the episode. It stays open, and any process may resume it."""
 
 
 @checks_flags

@@ -7,7 +7,7 @@ from alma.flags import checks_flags
 from alma.memory import arguments as args
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
-from alma.memory.episodes import forecasts, lifecycle, records, review, settling
+from alma.memory.episodes import forecasts, lifecycle, records, settling
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.reviews import ReviewReport
@@ -133,4 +133,4 @@ class Attempts(Admin):
         surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
         nothing.
         """
-        return review.review(self._room, agent=agent, limit=limit)
+        return forecasts.review(self._room, agent=agent, limit=limit)

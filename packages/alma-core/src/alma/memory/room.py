@@ -10,8 +10,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
@@ -21,7 +22,6 @@ from alma.memory.arguments import checked_call
 from alma.memory.forecasting import JudgedBag
 from alma.memory.index_cache import IndexCache
 from alma.memory.outcome_projection import OutcomeProjections
-from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
@@ -80,7 +80,8 @@ class OpenStore:
     is_closed: bool = field(default=False, init=False)
     find_contradictions: FindContradictions | None = field(default=None, init=False)
     """Of what is installed, looked up when a slice first has two facts."""
-    openings: Openings = field(default_factory=Openings, init=False)
+    unwritten: WeakValueDictionary[str, Any] = field(default_factory=WeakValueDictionary, init=False)
+    """Recorders of episodes of which nothing is stored yet, by id, each while its episode is referenced and no write of it fails."""
     name: str = field(default_factory=lambda: uuid4().hex, init=False)
     """Distinguishes this opening from all others of the same store."""
     beside: Pool = field(init=False)

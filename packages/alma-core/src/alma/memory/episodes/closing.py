@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.memory.episodes import credit, usage
-from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_body, run_key
+from alma.memory.episodes import usage
+from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_key
 from alma.memory.learn import record
 from alma.memory.learn.learner import Learner, strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
-from alma.protocols import Write
+from alma.protocols import Lookups, Write
 from alma.text import quoted
 from alma.types.doubts import flagged
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
@@ -22,6 +22,16 @@ from alma.types.memories import Outcome
 from alma.types.passages import Passage, embedded, passages_of
 from alma.types.reports import UsageReport
 from alma.types.rules import RuleRecord
+
+MOST_AN_EPISODE = 3
+"""Sum of all shares of one attempt: many memories used at once do not make one attempt count for many."""
+
+_PARTS = 1024
+"""Shares are multiples of 1/1024, which binary fractions represent exactly, so that reversing one leaves no remainder, in any order."""
+
+_WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+
+Counts = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,7 @@ def put_opening(write: Write, opened: EpisodeRecord) -> None:
     """Writes the beginning of an episode, and its run if it has one."""
     made = {(EPISODE, opened.id): (0, opening_body(opened))}
     if opened.run_id is not None:
-        made[RUN, run_key(opened.run_id, opened.id)] = 0, run_body(opened.run_id)
+        made[RUN, run_key(opened.run_id, opened.id)] = 0, {"run_id": opened.run_id}
     write.put_records(made, at=to_micros(opened.started_at))
 
 
@@ -194,7 +204,7 @@ def _put_ending(
     if use is not None:
         ended = ended.model_copy(update={"credited": use.used})
     write.put_record(END, ended.id, ending_body(ended), version=made.closing.version)
-    for memory_id, added in credit.counts(write.stored, before, ended, use, rules).items():
+    for memory_id, added in credit_counts(write.stored, before, ended, use, rules).items():
         sums = counts.setdefault(memory_id, {})
         sums.update({name: sums.get(name, 0) + number for name, number in added.items()})
     return ended
@@ -219,3 +229,60 @@ def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Collection[str])
         return None
     shown = [exposure.memory_id for exposure in ended.shown]
     return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id, rules=rules)
+
+
+def share(used: int) -> float:
+    """Returns the share of an attempt that each of `used` memories is credited with: `min(1, 3 / used)`, rounded down to a 1024th."""
+    return 1.0 if used <= MOST_AN_EPISODE else (_PARTS * MOST_AN_EPISODE // used) / _PARTS
+
+
+def credit_counts(
+    stored: Lookups,
+    before: EpisodeRecord | None,
+    after: EpisodeRecord,
+    use: UsageReport | None,
+    rules: Collection[str] = (),
+) -> Mapping[str, Counts]:
+    """Returns what ending or settling an episode adds to the counts of each memory: its use, if it is counted now, and the credit for the
+    outcome.
+
+    Credit for an earlier outcome of the episode is reversed. `rules` are ids of learned rules. Memories that are gone are left out.
+    """
+    uses = () if use is None else usage.counted(use)
+    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
+    earlier, later = _credit(before), _credit(after)
+    changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
+    there = {
+        **added,
+        **dict.fromkeys(rules),
+        **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added),
+    }
+    for memory_id, change in changes.items():
+        if change and memory_id in there:
+            added.setdefault(memory_id, {}).update(change)
+    return added
+
+
+def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:
+    """Returns the credit of an episode's outcome for each memory used in it. An unjudged episode gives none."""
+    worth = None if record is None or record.outcome is None else _WORTH.get(record.outcome)
+    if record is None or worth is None:
+        return {}
+    each = share(len(record.credited))
+    return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in record.credited}
+
+
+def counts_of(opening: Mapping[str, Any], ending: Mapping[str, Any]) -> Mapping[str, Counts]:
+    """Returns what an episode added to the counts of each memory, given its beginning and its ending as they are stored."""
+    if ending.get("status") != EpisodeStatus.ENDED or ending.get("used") is None:
+        return {}
+    credited, used = ending["credited"], {*ending["used"]}
+    ignored = [memory_id for memory_id, *_ in opening["shown"] if memory_id not in used]
+    worth = _WORTH.get(Verdict(ending["outcome"]))
+    each = {} if worth is None else {"credited_successes": worth * share(len(credited)), "credited_trials": share(len(credited))}
+    return {**{memory_id: {"ignored": 1} for memory_id in ignored}, **{memory_id: {"used": 1, **each} for memory_id in credited}}
+
+
+def _difference(earlier: Counts, later: Counts) -> Counts:
+    changes = {name: later.get(name, 0.0) - earlier.get(name, 0.0) for name in {**earlier, **later}}
+    return {name: change for name, change in changes.items() if change}

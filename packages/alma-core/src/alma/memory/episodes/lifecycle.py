@@ -27,6 +27,7 @@ from alma.memory.episodes.records import (
     step_body,
     step_key,
     stored,
+    waiting,
     why_closed,
     with_use,
 )
@@ -110,7 +111,7 @@ def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomReco
     """Returns the recorder of a new episode. Unless it is deferred, its beginning is written; `ConflictError` if its id exists."""
     recorder = RoomRecorder(room, opened, (1, new_lease(to_micros(opened.started_at))), is_written=False)
     if waits:
-        room.store.openings.add(recorder)
+        room.store.unwritten[opened.id] = recorder
         return recorder
     try:
         recorder.open()
@@ -124,7 +125,7 @@ def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomReco
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
     """Resumes an episode that is open and that no program holds: one that was suspended, or whose lease has expired."""
     (key,) = args.checked_ids([episode_id], "episode_id")
-    if key in room.store.openings.of(room.name):
+    if key in waiting(room):
         raise _held_error(key)
     with room.project.moment():
         found = stored(room, key)
@@ -300,7 +301,9 @@ class RoomRecorder:
             except ConflictError:
                 self._is_now_written()
             except StorageError:
-                self.room.store.openings.drop(self.opened.id)  # a caller that gives up after this error leaves nothing to write
+                self.room.store.unwritten.pop(
+                    self.opened.id, None
+                )  # a caller that gives up after this error leaves nothing to write
                 raise
             else:
                 self._is_now_written()
@@ -313,7 +316,7 @@ class RoomRecorder:
 
     def _is_now_written(self) -> None:
         self.is_written = True
-        self.room.store.openings.drop(self.opened.id)
+        self.room.store.unwritten.pop(self.opened.id, None)
 
     def _write(self, operation: str, at: datetime) -> AbstractContextManager[Write]:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
