@@ -418,7 +418,7 @@ HOSTILE: dict[str, tuple[Callable[[list[Line]], Any], str]] = {
     ),
     "an ending without a verdict": (
         lambda lines: a_record(lines, "episode_end")["body"].update(outcome=None),
-        "none of an episode: ended.outcome",
+        "none of an episode: outcome",
     ),
     "a vector that was not promised": (lambda lines: a_memory(lines)["passages"][0].update(vector="AAAA"), "should not have"),
     "promised vectors that are not there": (lambda lines: lines[0].update(has_vectors=True), "promises vectors"),

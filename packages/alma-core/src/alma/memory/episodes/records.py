@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain, takewhile
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic import ValidationError as PydanticError
 
 from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
@@ -266,11 +266,12 @@ class _Ending(_Body):
     settled_at: _Time | None
     verdict_source: VerdictSource | None = None
 
-    @model_validator(mode="after")
-    def _has_an_outcome_if_it_ended(self) -> Self:
-        if (self.outcome is None) is (self.status is EpisodeStatus.ENDED):
-            raise ValueError(f"an episode that is {self.status} has {'an' if self.outcome is None else 'no'} outcome")
-        return self
+    @field_validator("outcome")
+    @classmethod
+    def _fits_the_status(cls, outcome: Verdict | None, info: ValidationInfo) -> Verdict | None:
+        if (outcome is None) is (info.data.get("status") is EpisodeStatus.ENDED):
+            raise ValueError("an episode that ended has an outcome, an abandoned one has none")
+        return outcome
 
 
 _BODIES: Mapping[str, type[_Body]] = {EPISODE: _Opening, STEP: _Step, RUN: _Run, LEASE: _Lease, END: _Ending}
