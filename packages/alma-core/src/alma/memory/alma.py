@@ -17,7 +17,7 @@ from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
 from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
-from alma.memory.episodes import lifecycle, usage
+from alma.memory.episodes import usage
 from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
@@ -107,7 +107,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             options=storage_options,
             create=create,
         )
-        return cls(lifecycle.recovered(opening.first_room(store, name)))
+        return cls(opening.first_room(store, name))
 
     @classmethod
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now, create: bool = True) -> Self:
@@ -135,7 +135,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             options=settings.storage_options,
             create=create,
         )
-        return cls(lifecycle.recovered(opening.first_room(store, settings.project_id)))
+        return cls(opening.first_room(store, settings.project_id))
 
     @classmethod
     def quickstart(
@@ -146,7 +146,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
 
     def for_project(self, project_id: str) -> Self:
         """Returns the memory of another project in the same store. Closing either closes both."""
-        return type(self)(lifecycle.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
+        return type(self)(self._store.room(args.checked_name(project_id, "project_id")))
 
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""

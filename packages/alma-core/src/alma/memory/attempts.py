@@ -7,7 +7,7 @@ from alma.flags import checks_flags
 from alma.memory import arguments as args
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
-from alma.memory.episodes import forecasts, lifecycle, records, review, settling
+from alma.memory.episodes import forecasts, lifecycle, records, settling
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.reports import ReviewReport
@@ -37,7 +37,7 @@ class Attempts(Admin):
 
         `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
         in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
-        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
+        agent may not learn from the task. An episode that is silent for ten minutes is marked abandoned, until a step or a verdict comes.
         `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
         sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
 
@@ -59,9 +59,10 @@ class Attempts(Admin):
         )
 
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
-        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+        """Resumes an episode that was suspended, or that its program left silent for ten minutes.
 
-        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
+        `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`). Citations are found without it too.
+        `ConflictError` if the episode has ended, or if a program that holds it wrote to it in the last ten minutes.
         """
         return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
 
@@ -132,4 +133,4 @@ class Attempts(Admin):
         surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
         nothing.
         """
-        return review.review(self._room, agent=agent, limit=limit)
+        return forecasts.review(self._room, agent=agent, limit=limit)

@@ -25,8 +25,6 @@ from alma.protocols.reading import Snapshot as Snapshot
 from alma.protocols.stores import CachesVectors as CachesVectors
 from alma.protocols.stores import Copyable as Copyable
 from alma.protocols.stores import Encryptable as Encryptable
-from alma.protocols.stores import Holders as Holders
-from alma.protocols.stores import KnowsHolders as KnowsHolders
 from alma.protocols.stores import ListsProjects as ListsProjects
 from alma.protocols.stores import Maintained as Maintained
 from alma.protocols.stores import Movable as Movable

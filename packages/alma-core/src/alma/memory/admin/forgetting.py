@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
+from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key, several
 from alma.memory.learn.idempotency import KEY, notes_of
 from alma.memory.room import Room
 from alma.memory.rules import (
@@ -24,6 +24,7 @@ from alma.memory.rules import (
 )
 from alma.protocols import Erased
 from alma.text import quoted
+from alma.types.episodes import EpisodeStatus
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
@@ -319,5 +320,6 @@ def _origin(change: Change) -> tuple[str | None, str | None]:
 
 
 def _is_open(room: Room, episode: str) -> bool:
-    (begun, _), (ended, _) = (room.project.record(kind, [episode])[episode] for kind in (EPISODE, END))
-    return bool(begun) and not ended
+    if room.project.record(END, [episode])[episode][0]:
+        return False
+    return any(found.status is EpisodeStatus.OPEN for found in several(room, [episode]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from alma import journal
-from alma.memory.episodes.credit import counts_of
+from alma.memory.episodes.closing import counts_of
 from alma.memory.episodes.records import END, EPISODE, LEASE
 from alma.memory.room import Room
 from alma.memory.transfer.import_checks import Line
