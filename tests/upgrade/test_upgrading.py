@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
+from alma.encryption import encrypt_store
 from alma.types.rules import RULE
 from killed import kill_while_opening
 
@@ -34,13 +35,15 @@ CLAIMED = "01a00000-0000-7000-8000-000000000001"
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Puts a store of a former version into a folder."""
+    """Puts a store of a former version into a folder. One that was encrypted in another way is encrypted in today's way, for no opening does so."""
     data = gzip.decompress((DATA / f"{name}.gz").read_bytes())
     if name == "files":
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             archive.extractall(folder, filter="data")
     else:
         (folder / "alma.db").write_bytes(data)
+        if OPTIONS[name]:
+            encrypt_store(folder, KEY)
     return folder
 
 

@@ -8,7 +8,6 @@ from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.lists import check_head, check_lists
 from alma.storage.relational.checks.rows import check_rows
 from alma.storage.relational.checks.vectors import check_vectors
-from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import View
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.seal import Seal
@@ -29,17 +28,12 @@ def examine(
     """Looks through all that a session sees. `check_store` gets the rows of the projects, and comes first."""
     projects: list[tuple[int, str]] = []
     dimensions: dict[int, int] = {}
-    findings.step(Area.FILE, lambda: projects.extend(_projects(session, seal)))
+    findings.step(Area.FILE, lambda: projects.extend((row, str(name)) for row, name in session.all("projects")))
     findings.step(Area.FILE, lambda: dimensions.update(dimensions_of(session)))
     check_store([row for row, _ in projects])
     findings.rows += [row for row, _ in projects]
     for project in projects:
         _Project(View(session, project[0], seal), project, dimensions, findings).check(check_text)
-
-
-def _projects(session: Session, seal: Seal) -> list[tuple[int, str]]:
-    """Rows and names. A damaged name may be no text."""
-    return [(row, revealed_project(seal, str(name))) for row, name in session.all("projects")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from alma.storage.relational.applying import store_vectors
 from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.vectors import stored_vectors
-from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden_owner, revealed_project
+from alma.storage.relational.hidden_keys import hide_touched
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.reembedding import dimensions_of
@@ -99,8 +99,7 @@ class _Rebuild:
                 self._mend(View(self.connection, row, self.seal), name, seq, head)
 
     def _projects(self) -> list[tuple[int, str, int, bytes]]:
-        found = self.connection.execute(_PROJECTS).fetchall()
-        return [(row, revealed_project(self.seal, name), *end) for row, name, *end in found]
+        return self.connection.execute(_PROJECTS).fetchall()
 
     def _faults(self) -> int:
         """The number of faults in all journals."""
@@ -186,15 +185,14 @@ class MadeAnew:
     def _partition(self, key: PartitionKey) -> int:
         if key not in self.partitions:
             is_user, owner, kind = key
-            hidden = {"owner": hidden_owner(self.view.seal, owner), "kind": hidden_kind(self.view.seal, kind)}
-            columns = {"project": self.view.project, "is_user": int(is_user), **hidden}
+            columns = {"project": self.view.project, "is_user": int(is_user), "owner": owner, "kind": kind}
             self.partitions[key] = self.view.session.insert("partition_insert", columns) or 0
         return self.partitions[key]
 
     def _insert_touched(self) -> None:
         last = {(key, row["seq"]) for (table, key), row in self.wanted.rows.items() if table == "memory"}
         seal, project = self.view.seal, self.view.project
-        lines = [{"project": project, "key": hidden_key(seal, key), "seq": seq} for key, seq in self.wanted.touched - last]
+        lines = [{"project": project, "key": hide_touched(seal, key), "seq": seq} for key, seq in self.wanted.touched - last]
         self.view.session.run_many("touched_insert", lines)
 
     def _insert_removed(self, seq: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity
-from alma.storage.relational.hidden_names import hidden_operation, revealed_actor, revealed_operation
+from alma.storage.relational.hidden_keys import hide_operation, reveal_operation
 from alma.storage.relational.logical import PartitionKey, View
 from alma.storage.relational.readback import Redactions, record_from
 from alma.storage.relational.rows import PLACES
@@ -71,8 +71,8 @@ def _record(values: Sequence[Any], view: View, name: str, report: Report) -> Jou
     except CorruptStoreError as error:
         _, seq, at, actor, stored, _, _, digest, head = values
         report(f"journal record {seq}", str(error))
-        operation = revealed_operation(view.seal, stored)
-        return JournalRecord(name, seq, at, revealed_actor(view.seal, actor), operation, b"", b"", digest, head)
+        operation = reveal_operation(view.seal, stored)
+        return JournalRecord(name, seq, at, actor, operation, b"", b"", digest, head)
 
 
 def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:
@@ -87,7 +87,7 @@ def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:
 def _redactions(view: View) -> Redactions:
     """Returns what purge records keep of the records that they erased. One that cannot be read is found with its own record."""
     kept: Redactions = {}
-    given = {"project": view.project, "operation": hidden_operation(view.seal, journal.PURGE)}
+    given = {"project": view.project, "operation": hide_operation(view.seal, journal.PURGE)}
     for _, *values in list(view.session.all("journal_operation", given)):
         with suppress(ValueError, TypeError, LookupError, RecursionError):
             payload = record_from(values, view, "").payload

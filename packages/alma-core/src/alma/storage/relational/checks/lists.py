@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from alma.storage.relational.checks.expected import Expected, Report
-from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden_owner, revealed_key
+from alma.storage.relational.hidden_keys import hide_touched, reveal_touched
 from alma.storage.relational.logical import View
 
 _Fault = tuple[str, str]
@@ -34,21 +34,19 @@ def _learned(view: View, wanted: Expected) -> Iterator[_Fault]:
 
 def _partitions(view: View, wanted: Expected) -> Iterator[_Fault]:
     """Partitions that no memory can have. After a purge there may be some whose owner the journal no longer names."""
-    seal = view.seal
-    owners = {(is_user, hidden_owner(seal, owner), hidden_kind(seal, kind)) for is_user, owner, kind in wanted.owners}
     for row, is_user, owner, kind, is_used in view.session.all("partitions_used", {"project": view.project}):
         if is_user not in (0, 1):
             yield f"partition {row}", f"its is_user is {is_user}, neither 0 nor 1"
-        elif not is_used and not wanted.purged and (bool(is_user), owner, kind) not in owners:
+        elif not is_used and not wanted.purged and (bool(is_user), owner, kind) not in wanted.owners:
             yield f"partition {row}", f"is of {owner} and of {kind} memories, of which there never was one"
 
 
 def _touched(view: View, wanted: Expected) -> Iterator[_Fault]:
     held = set(view.session.all("touched_all", {"project": view.project}))
-    touched = {(hidden_key(view.seal, key), seq) for key, seq in wanted.touched}
-    for key, seq in sorted((revealed_key(view.seal, key), seq) for key, seq in touched - held):
+    touched = {(hide_touched(view.seal, key), seq) for key, seq in wanted.touched}
+    for key, seq in sorted((reveal_touched(view.seal, key), seq) for key, seq in touched - held):
         yield f"history of {key}", f"does not list record {seq}"
-    for key, seq in sorted((revealed_key(view.seal, key), seq) for key, seq in held - touched):
+    for key, seq in sorted((reveal_touched(view.seal, key), seq) for key, seq in held - touched):
         yield f"history of {key}", f"lists record {seq}, which did not change it"
 
 

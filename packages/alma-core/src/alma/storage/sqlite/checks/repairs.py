@@ -8,7 +8,6 @@ from alma import journal
 from alma.storage.relational.logical import View
 from alma.storage.relational.readback import record_from
 from alma.storage.relational.rows import PLACES
-from alma.storage.relational.seal import sealed_digest
 from alma.storage.sqlite.checks.file import GIVEN_OUT, LARGEST_ROW, NUMBERED_ONCE, definitions, last_number, ownerless
 from alma.storage.sqlite.migrations import restore_indexes
 from alma.storage.sqlite.session import Connection, connection_of
@@ -87,7 +86,7 @@ def restore_hashes(view: View, name: str, seq: int, head: bytes) -> None:
             operation=record.operation,
             digest=digest,
         )
-        renewed.append((sealed_digest(view.seal, digest, row=(view.project, record.seq)), previous, place))
+        renewed.append((view.seal.seal(digest, place="journal.digest", row=(view.project, record.seq)), previous, place))
     if (len(renewed), previous) == (seq, head):
         connection_of(view.session).executemany("UPDATE journal SET (digest, hash) = (?, ?) WHERE place = ?", renewed)
 
