@@ -200,6 +200,21 @@ def test_a_copy_is_made_first_and_kept_until_the_file_is_compacted(name: str, tm
         assert not (tmp_path / COPY).exists()
 
 
+@pytest.mark.parametrize("is_upgraded", [False, True])
+def test_encrypting_an_open_store_leaves_no_readable_copy(tmp_path: Path, is_upgraded: bool) -> None:
+    unpack("plain", tmp_path)
+    if is_upgraded:
+        opened("plain", tmp_path).close()
+        assert COPY in holds(tmp_path, "Mustermann")
+    encrypt_store(tmp_path, KEY)
+    with opened("encrypted", tmp_path) as alma:
+        assert {key: body["way"] for key, body in records_of(alma).items()} == {
+            key: rule["way"] for key, rule in EXPECTED["plain"]["rules"].items()
+        }
+        assert alma.verify().problems == ()
+    assert holds(tmp_path, "Mustermann") == holds(tmp_path, "midnight") == []
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("statements", [30, 60, 90, 120, 160, 200, 240, 270, 300])

@@ -19,7 +19,7 @@ from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_eve
 from killed import kill_while_changing_key
 from stores import execute, rows
 
-STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_snapshots", "_overwrite")
+STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_copies", "_overwrite")
 WAYS: dict[str, tuple[bytes | None, Callable[[Path], None], bytes | None]] = {
     "encrypt": (None, lambda folder: encrypt_store(folder, KEY), KEY),
     "decrypt": (KEY, lambda folder: decrypt_store(folder, KEY), None),

@@ -4,6 +4,7 @@ A file is never changed in place: a new one is filled beside it, compared with i
 other whole. The former file is then overwritten through the connection that still has it open.
 """
 
+import glob
 import hashlib
 import logging
 import os
@@ -25,6 +26,7 @@ from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.connections import connect, file_at, is_open_here
 from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.migrations import BEFORE_UPGRADE
 from alma.storage.sqlite.session import Connection
 
 _LOG = logging.getLogger("alma")
@@ -88,7 +90,7 @@ def _replace(path: Path, seals: _Seals) -> None:
         try:
             draft.touch(mode=0o600, exist_ok=False)
             _check_same(draft, after, _fill(draft, source, before, after, envelope))
-            _drop_snapshots(path.parent, values["id"])
+            _drop_copies(path, values["id"])
             draft.replace(path)
         finally:
             for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
@@ -205,11 +207,11 @@ def _number(table: str, clear: Row) -> int:
     return int.from_bytes(hashlib.blake2b(repr((table, clear)).encode(), digest_size=24).digest())
 
 
-def _drop_snapshots(folder: Path, store_id: str) -> None:
-    """Deletes the vector snapshots of the store, which are readable."""
-    for pattern in (f"{store_id}.*.index*", f".{store_id}.*.index*"):
-        for snapshot in folder.glob(pattern):
-            snapshot.unlink(missing_ok=True)
+def _drop_copies(path: Path, store_id: str) -> None:
+    """Deletes the vector snapshots of the store, which are readable, and the copy of the time before an upgrade, which the former key opens."""
+    for pattern in (f"{store_id}.*.index*", f".{store_id}.*.index*", f"{glob.escape(path.name)}{BEFORE_UPGRADE}"):
+        for copy in path.parent.glob(pattern):
+            copy.unlink(missing_ok=True)
 
 
 def _overwrite(source: Connection, path: Path) -> None:
