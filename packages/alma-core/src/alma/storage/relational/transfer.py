@@ -11,7 +11,7 @@ from typing import Any
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner
+from alma.storage.relational.hidden_keys import hide_key
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
@@ -61,7 +61,7 @@ class Snapshot:
     def _selection(self) -> Mapping[str, object]:
         """The partitions that are wanted, as the statements take them."""
         found = self.view.all("partitions", after=0)
-        owners = {row["row"]: (revealed_owner(self.view.seal, row["owner"]), bool(row["is_user"])) for row in found}
+        owners = {row["row"]: (row["owner"], bool(row["is_user"])) for row in found}
         wanted = [row for row, (owner, is_user) in owners.items() if self._is_wanted(owner, is_user=is_user)]
         return {"is_of_all": int(self._is_whole), "partitions": json.dumps(wanted)}
 
@@ -79,7 +79,7 @@ class Snapshot:
         return counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
     def _left_out(self) -> list[str]:
-        return [hidden_record_key(self.view.seal, kind) for kind in (LEASE, MAINTENANCE)]
+        return [hide_key(self.view.seal, kind) for kind in (LEASE, MAINTENANCE)]
 
     def records(self) -> Iterator[ExportedRecord]:
         """The small records by kind and stored key, but for what is of this store alone: who holds which episode, when maintenance ran."""

@@ -184,9 +184,10 @@ class Database:
                 _end_snapshot(connection)
 
     def check_whole(self) -> None:
-        """`CorruptStoreError` if the file is empty or cut short."""
+        """`CorruptStoreError` if the file is empty or cut short, `StorageError` if another took its place."""
         with storage_errors(self.path, self._waits), self.reading() as connection:
             (pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+            self._pool.check_in_place()  # a change of its key may have replaced the file while this waited
             has_log = _size(Path(f"{self.path}-wal")) > 0
             size = _size(self.path)
         if not pages:
