@@ -14,7 +14,6 @@ from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.additions import Additions
 from alma.memory.administration import Admin
-from alma.memory.argument_order import by_place
 from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
 from alma.memory.episodes import lifecycle, usage
@@ -195,7 +194,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """History, forgetting, export, backup, verification. This class has the same methods, too."""
         return Admin(self._opened)
 
-    @by_place("task")
     def retrieve(
         self,
         task: str | None = None,
@@ -251,7 +249,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return retrieve.retrieve(self._room, request, explain=explain)
 
-    @by_place("query")
     def explain_retrieval(
         self,
         query: str,
@@ -295,7 +292,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return explain.explain_retrieval(self._room, request, memory_id=memory_id)
 
-    @by_place("task")
     def learn(
         self,
         agent: str,
@@ -354,7 +350,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return record.learn_many(self._room, items)
 
-    @by_place("task")
     def strategies(
         self,
         task: str | None = None,
@@ -397,7 +392,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
-    @by_place("action")
     def check(
         self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
     ) -> ActionCheck:
@@ -409,7 +403,6 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
 
-    @by_place("context")
     def assess(
         self,
         strategy: str | None = None,

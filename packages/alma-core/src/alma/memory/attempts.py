@@ -6,7 +6,6 @@ from alma.episode import Episode
 from alma.flags import checks_flags
 from alma.memory import arguments as args
 from alma.memory.administration import Admin
-from alma.memory.argument_order import by_place
 from alma.memory.episodes import forecasts, lifecycle, records, review, settling
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
@@ -18,7 +17,6 @@ from alma.types.slice import MemorySlice
 class Attempts(Admin):
     """Episodes, their verdicts, and what a person should judge."""
 
-    @by_place("task")
     def episode(
         self,
         agent: str,

@@ -12,7 +12,6 @@ from alma.episode.episode import exposures
 from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
 from alma.forking import delays_forks
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.damage import names_damage, naming_damage
 from alma.memory.episodes.closing import Closing, Lease, close, put_opening, vectors_of
 from alma.memory.episodes.records import LEASE, STEP, get, lease_body, step_body, step_key, stored, with_use
@@ -62,7 +61,6 @@ def begin(
     now = room.store.clock()
     redaction = room.store.redaction
     name, asked = args.checked_name(agent, "agent"), redaction.text(args.checked_text(task, "task"))
-    check_order(room, agent)
     kind = redaction.value(args.optional_label(task_type, "task_type"))
     if name in room.store.agents:
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))

@@ -11,7 +11,6 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
-from alma.memory.argument_order import check_order
 from alma.memory.learn import idempotency
 from alma.memory.learn.learner import strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
@@ -123,7 +122,6 @@ def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> C
 def learn(room: Room, request: LearnRequest) -> Outcome:
     """Stores one outcome and what follows from it, in one transaction. What was learned under its key before is given back."""
     outcome = _outcome(room, room.store.clock(), request)
-    check_order(room, request.agent)
     key = idempotency.checked_key(room, request)
     if key is None:
         return _learned(room, outcome, None)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from alma.evidence import Tally
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records
@@ -50,7 +49,6 @@ def assess(
 ) -> Assessment:
     """Returns how likely a strategy is to succeed in a context, or a task whatever is tried."""
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     task = redacted(args.checked_text(context, "context"))
     way = redacted(args.optional_text(strategy, "strategy"))

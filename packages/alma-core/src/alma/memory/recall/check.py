@@ -6,7 +6,6 @@ import numpy as np
 
 from alma.embedding.scale import OWN
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.outcome_projection import View
 from alma.memory.recall.near_memories import holding, near
 from alma.memory.recall.ways import found_record, question_of
@@ -45,7 +44,6 @@ def check(
     Writes nothing, and forbids nothing. What failed on unlike tasks, in equal words, is `elsewhere`.
     """
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     text = redacted(args.checked_text(action, "action"))
     about = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.outcome_projection import View
 from alma.memory.recall.ways import RowOrder, found_record, question_of, records_in
 from alma.memory.room import Room
@@ -33,7 +32,6 @@ def strategies(
 ) -> StrategyTable:
     """The ways tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     text = None if task is None else redacted(args.checked_text(task, "task"))
     kind = redacted(args.optional_label(task_type, "task_type"))
