@@ -18,7 +18,7 @@ from alma.episode.endings import contradicts, leaving
 from alma.episode.lessons import Lessons
 from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.flags import checks_flags
+from alma.flags import checked
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
@@ -30,7 +30,6 @@ from alma.types.tags import cited_of
 _LOG = logging.getLogger("alma")
 
 
-@checks_flags
 class Episode:
     """One attempt at one task, open until it is ended. Threads may share it.
 
@@ -81,6 +80,7 @@ class Episode:
         """True when any of it is stored. One that was begun `deferred` is stored with its first step, its ending or its suspension."""
         return self._recorder.is_written
 
+    @checked
     def step(
         self,
         action: str,

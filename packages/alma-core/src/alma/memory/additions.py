@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from alma.flags import checks_flags
 from alma.memory import kinds
 from alma.memory.administration import Admin
 from alma.memory.episodes import usage
 from alma.memory.learn import adding, conversations, record
+from alma.memory.operation import operation
 from alma.types.custom import CustomMemoryType
 from alma.types.kinds import FeedbackSignal, MemoryType
 from alma.types.memories import (
@@ -24,10 +24,10 @@ from alma.types.passages import Draft, Passage
 from alma.types.reports import FeedbackReport, UsageReport
 
 
-@checks_flags
 class Additions(Admin):
     """What is recorded beside outcomes."""
 
+    @operation
     def add_user_preference(
         self,
         user_id: str,
@@ -43,6 +43,7 @@ class Additions(Admin):
             self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
         )
 
+    @operation
     def add_domain_knowledge(
         self,
         agent: str,
@@ -70,6 +71,7 @@ class Additions(Admin):
             user_id=user_id,
         )
 
+    @operation
     def add_anti_pattern(
         self,
         agent: str,
@@ -91,6 +93,7 @@ class Additions(Admin):
             user_id=user_id,
         )
 
+    @operation
     def add_conversation(
         self,
         messages: Iterable[Mapping[str, Any] | tuple[str, str]],
@@ -111,6 +114,7 @@ class Additions(Admin):
             self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata, user_id=user_id
         )
 
+    @operation
     def add_heuristic(
         self,
         agent: str,
@@ -125,6 +129,7 @@ class Additions(Admin):
             self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata, user_id=user_id
         )
 
+    @operation
     def add(
         self,
         /,
@@ -140,6 +145,7 @@ class Additions(Admin):
         """
         return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, fields=fields)
 
+    @operation
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
 
@@ -148,14 +154,17 @@ class Additions(Admin):
         """
         return kinds.register(self._room, kind)
 
+    @operation
     def memory_types(self) -> dict[str, CustomMemoryType]:
         """Returns the kinds that were registered in this project, by name."""
         return kinds.registered(self._room)
 
+    @operation
     def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
         """Records memories of any kinds in one transaction, all or none, and returns their ids."""
         return record.add_many(self._room, memories)
 
+    @operation
     def record_usage(
         self,
         retrieved_memory_ids: Sequence[str],
@@ -173,6 +182,7 @@ class Additions(Admin):
         """
         return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
 
+    @operation
     def record_feedback(
         self,
         memory_id: str,

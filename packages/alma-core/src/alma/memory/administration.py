@@ -6,18 +6,16 @@ from datetime import datetime
 
 from alma.errors import ConfigurationError
 from alma.extensions import extension
-from alma.flags import checks_flags
-from alma.forking import delays_forks
 from alma.memory import quarantine
 from alma.memory.admin import backup as backing_up
 from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, moving, overview, rebuilding, reindexing, stats
 from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
+from alma.memory.operation import operation
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, redacting_existing, untrusted
 from alma.memory.transfer.export import Target
-from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
 from alma.text import quoted
 from alma.types.exported import ExportReport, ImportReport
@@ -30,9 +28,6 @@ from alma.types.overview import Overview
 from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
 
 
-@delays_forks
-@reports_operations
-@checks_flags
 class Admin:
     """Housekeeping of a project and its store, returned by `alma.admin`."""
 
@@ -52,6 +47,7 @@ class Admin:
     def _store(self) -> OpenStore:
         return self._room.store
 
+    @operation
     def history(self, memory_id: str) -> list[HistoryEntry]:
         """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone.
 
@@ -60,11 +56,13 @@ class Admin:
         """
         return past.history(self._room, memory_id)
 
+    @operation
     def compares_meanings(self) -> bool:
         """Returns whether the embedder separates meanings, so that tasks and strategies in other words count. One that was not measured is asked
         for the vectors of a few sentences, once a process. `EmbeddingError` if it fails."""
         return self._store.texts.scale(self._room.project) is not None
 
+    @operation
     def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> UndoReport:
         """Reverses all changes after journal record `to`; with `actor` only those of this actor.
 
@@ -75,15 +73,18 @@ class Admin:
         """
         return past.undo(self._room, to=to, actor=actor, dry_run=dry_run, expected_head=expected_head)
 
+    @operation
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """Returns what `undo` would do. Writes nothing."""
         return past.undo(self._room, to=to, actor=actor, dry_run=True)
 
+    @operation
     def content_hash(self) -> str:
         """Returns a hash of the project's content, archived memories included, as 64 hexadecimal digits: equal for equal content,
         whatever its history: an export that is imported into an empty project has the same."""
         return past.content_hash(self._room)
 
+    @operation
     def forget(
         self,
         agent: str | None = None,
@@ -111,6 +112,7 @@ class Admin:
             purge=purge,
         )
 
+    @operation
     def purge(self, memory_ids: Sequence[str], *, agent: str | None = None, dry_run: bool = False) -> ForgetReport:
         """Erases memories irrevocably, archived and undone ones too: rows, vectors, full text, and the payload of every journal record
         about them.
@@ -128,6 +130,7 @@ class Admin:
             purge=True,
         )
 
+    @operation
     def forget_user(self, user_id: str, *, dry_run: bool = False) -> ForgetReport:
         """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
         and the payload of every journal record about them.
@@ -138,10 +141,12 @@ class Admin:
         """
         return forgetting_users.forget_user(self._room, user_id=user_id, dry_run=dry_run)
 
+    @operation
     def users(self) -> list[str]:
         """Returns the users for whom anything was recorded in the project, by name."""
         return list(forgetting_users.users(self._room))
 
+    @operation
     def redact_existing(self, *, dry_run: bool = False) -> RedactReport:
         """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
 
@@ -151,6 +156,7 @@ class Admin:
         """
         return redacting_existing.redact_existing(self._room, dry_run=dry_run)
 
+    @operation
     def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> MaintenanceReport:
         """Archives the memories that the rules of `forgetting` select, reports their number by rule, and records the run. `undo` brings
         them back.
@@ -160,11 +166,13 @@ class Admin:
         """
         return maintaining.maintain(self._room, dry_run=dry_run, due_only=due_only)
 
+    @operation
     def compact(self) -> CompactReport:
         """Rewrites the files of the whole store without deleted content, and empties the write-ahead log. Other writers wait
         meanwhile."""
         return forgetting.compact(self._room)
 
+    @operation
     def backup(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> BackupReport:
         """Copies the whole store, all its projects, into a file, while other processes may write. The copy is one consistent view.
 
@@ -174,6 +182,7 @@ class Admin:
         """
         return backing_up.backup(self._store, path, force=force, progress=progress)
 
+    @operation
     def migrate(self, to: str, *, options: Mapping[str, object] | None = None, progress: Progress | None = None) -> MoveReport:
         """Copies the whole store, all its projects with their journals, to another database, and leaves this one as it is.
 
@@ -184,6 +193,7 @@ class Admin:
         """
         return moving.move(self._store, to, options, progress=progress)
 
+    @operation
     def list_memories(
         self,
         kind: str | None = None,
@@ -204,6 +214,7 @@ class Admin:
             self._room, kind=kind, agent=agent, user_id=user_id, since=since, limit=limit, newest_first=newest_first
         )
 
+    @operation
     def quarantined(self, limit: int = 100) -> list[AnyMemory]:
         """The memories in quarantine, those that came last first: suspicious texts in facts, and in outcomes that only their agent judged.
 
@@ -211,10 +222,12 @@ class Admin:
         """
         return quarantine.quarantined(self._room, limit=limit)
 
+    @operation
     def release_quarantined(self, memory_ids: Sequence[str]) -> list[str]:
         """Lets memories out of quarantine: they are found again, marked in prompts as what they are. Returns the ids of those that were in it."""
         return quarantine.release(self._room, memory_ids=memory_ids)
 
+    @operation
     def export(
         self,
         target: Target,
@@ -233,6 +246,7 @@ class Admin:
         """
         return exporting.export(self._room, target, agent=agent, user_id=user_id, vectors=vectors, progress=progress)
 
+    @operation
     def import_from(self, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
         """Stores the content of an export in this project, in one transaction, after checking the whole file.
 
@@ -243,6 +257,7 @@ class Admin:
         """
         return importing.import_from(self._room, source, on_conflict=on_conflict, progress=progress)
 
+    @operation
     def import_untrusted(self, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:
         """Stores the outcomes, facts, conversations and custom memories of an export that another person made, as the word of a file.
 
@@ -254,6 +269,7 @@ class Admin:
         """
         return untrusted.import_untrusted(self._room, source, dry_run=dry_run, progress=progress)
 
+    @operation
     def import_alma_memory(
         self,
         source: str | os.PathLike[str],
@@ -278,10 +294,12 @@ class Admin:
         )
         return report
 
+    @operation
     def get_stats(self, agent: str | None = None) -> Stats:
         """Returns the content of the project, or of one agent in it, in numbers."""
         return stats.get_stats(self._room, agent=agent)
 
+    @operation
     def reindex(
         self, embedder: str | Embedder, progress: Progress | None = None, *, embedding_dim: int | None = None
     ) -> ReindexReport:
@@ -293,12 +311,14 @@ class Admin:
         """
         return reindexing.reindex(self._store, embedder=embedder, dimension=embedding_dim, progress=progress)
 
+    @operation
     def overview(self, *, top: int = 20, recent: int = 20, verify: bool = True) -> Overview:
         """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
         they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
         out)."""
         return overview.overview(self._room, top=top, recent=recent, verify=verify)
 
+    @operation
     def verify(self, *, rebuild: bool = False) -> VerifyReport:
         """Checks the store for damage: the file, every link of every journal, every row, vector and full-text entry. Reads only.
 

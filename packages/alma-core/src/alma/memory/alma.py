@@ -8,25 +8,23 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.errors import ConfigurationError
-from alma.flags import checks_flags
-from alma.forking import delays_forks
+from alma.flags import checked
 from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.additions import Additions
 from alma.memory.administration import Admin
 from alma.memory.attempts import Attempts
-from alma.memory.damage import names_damage
 from alma.memory.episodes import lifecycle, usage
 from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
+from alma.memory.operation import operation
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
-from alma.memory.watching import reports_operations
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
@@ -41,10 +39,6 @@ from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 from alma.types.temporal import TemporalFilter
 
 
-@delays_forks
-@names_damage(lambda alma: alma._store.storage)
-@reports_operations
-@checks_flags
 class ALMA(Additions, Attempts, HarnessMethods):
     """A project's memory: retrieve before a task, learn after it.
 
@@ -54,6 +48,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
     """
 
     @classmethod
+    @checked
     def open(
         cls,
         storage_dir: str | Path = ".alma",
@@ -109,6 +104,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         return cls(lifecycle.recovered(opening.first_room(store, name)))
 
     @classmethod
+    @checked
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now, create: bool = True) -> Self:
         """Opens the memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong.
 
@@ -143,14 +139,17 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """Calls `ALMA.open(storage_dir, project_id=project_id, **options)`. `agent` is ignored, as it is by alma-memory, which has this name."""
         return cls.open(storage_dir, project_id=project_id, **options)
 
+    @operation
     def for_project(self, project_id: str) -> Self:
         """Returns the memory of another project in the same store. Closing either closes both."""
         return type(self)(lifecycle.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
 
+    @operation
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
         self._store.close()
 
+    @operation
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
         """Registers a callback that runs before the store closes, while it still works: for work in the background.
 
@@ -194,6 +193,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """History, forgetting, export, backup, verification. This class has the same methods, too."""
         return Admin(self._opened)
 
+    @operation
     def retrieve(
         self,
         task: str | None = None,
@@ -249,6 +249,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return retrieve.retrieve(self._room, request, explain=explain)
 
+    @operation
     def explain_retrieval(
         self,
         query: str,
@@ -292,6 +293,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return explain.explain_retrieval(self._room, request, memory_id=memory_id)
 
+    @operation
     def learn(
         self,
         agent: str,
@@ -342,6 +344,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return record.learn(self._room, request)
 
+    @operation
     def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
         """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
 
@@ -350,6 +353,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return record.learn_many(self._room, items)
 
+    @operation
     def strategies(
         self,
         task: str | None = None,
@@ -384,6 +388,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             seed=seed,
         )
 
+    @operation
     def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
         """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
         stated.
@@ -392,6 +397,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
+    @operation
     def check(
         self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
     ) -> ActionCheck:
@@ -403,6 +409,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """
         return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
 
+    @operation
     def assess(
         self,
         strategy: str | None = None,
@@ -416,10 +423,12 @@ class ALMA(Additions, Attempts, HarnessMethods):
         without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
         return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
 
+    @operation
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
 
+    @operation
     def provenance(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> MemoryProvenance:
         """Returns where a memory comes from: who recorded and who judged it, the session, the tool, the document, the outcomes behind a rule.
 

@@ -1,17 +1,10 @@
 """Turns errors that damage causes into a `CorruptStoreError` that names the damage, whatever code met it first."""
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
 
 from alma.errors import AlmaError, CorruptStoreError
 from alma.protocols import Store
-
-P = ParamSpec("P")
-R = TypeVar("R")
-C = TypeVar("C")
 
 MOST_NAMED = 3
 
@@ -27,33 +20,14 @@ def naming_damage(store_of: Callable[[], Store]) -> Iterator[None]:
     except AlmaError:
         raise
     except Exception as error:
-        if damage := _damage(store_of):
-            raise CorruptStoreError(f"the store is damaged ({type(error).__name__}): {damage}; see `alma verify`") from error
+        raise_damage(error, store_of)
         raise
 
 
-def names_damage(store_of: Callable[[Any], Store]) -> Callable[[type[C]], type[C]]:
-    """Class decorator: every public method, inherited ones too, names damage. Signatures and documentation stay."""
-
-    def decorate(cls: type[C]) -> type[C]:
-        for name in dir(cls):
-            method = inspect.getattr_static(cls, name)
-            if not name.startswith("_") and inspect.isfunction(method):
-                setattr(cls, name, name_damage_in(method, store_of))
-        return cls
-
-    return decorate
-
-
-def name_damage_in(method: Callable[P, R], store_of: Callable[[Any], Store]) -> Callable[P, R]:
-    """Returns the method, so that an error of a call of it names damage of the store. Signature and documentation stay."""
-
-    @wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with naming_damage(lambda: store_of(args[0])):
-            return method(*args, **kwargs)
-
-    return call
+def raise_damage(error: Exception, store_of: Callable[[], Store]) -> None:
+    """Raises a `CorruptStoreError` from the error if `verify` finds the store damaged."""
+    if damage := _damage(store_of):
+        raise CorruptStoreError(f"the store is damaged ({type(error).__name__}): {damage}; see `alma verify`") from error
 
 
 def _damage(store_of: Callable[[], Store]) -> str:

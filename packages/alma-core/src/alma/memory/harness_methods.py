@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from alma.extensions import LateMethod, extension
-from alma.forking import delay_forks_during
-from alma.memory.damage import name_damage_in
+from alma.memory.operation import operation
 
 HARNESS_METHODS = (
     "checkpoint",
@@ -24,10 +23,10 @@ HARNESS_METHODS = (
 
 
 def _load(name: str) -> Callable[..., Any]:
-    """Returns the method as the package has it, with what the other methods of `ALMA` do around each call."""
+    """Returns the method as the package has it, with the one wrapper of the methods of `ALMA`."""
     methods = extension("alma_harness.methods", "harness", "workflows, wake-up, functions and traces are").HarnessMethods
     method: Callable[..., Any] = getattr(methods, name)
-    return delay_forks_during(name_damage_in(method, lambda alma: alma._store.storage))
+    return operation(method)
 
 
 if TYPE_CHECKING:

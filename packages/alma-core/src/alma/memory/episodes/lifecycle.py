@@ -10,17 +10,17 @@ from typing import TypeVar
 from alma.episode import Episode
 from alma.episode.episode import exposures
 from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
-from alma.forking import delays_forks
 from alma.memory import arguments as args
-from alma.memory.damage import names_damage, naming_damage
+from alma.memory.damage import naming_damage
 from alma.memory.episodes.closing import Closing, Lease, close, put_opening, vectors_of
 from alma.memory.episodes.records import LEASE, STEP, get, lease_body, step_body, step_key, stored, with_use
 from alma.memory.learn import record
 from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
+from alma.memory.operation import operation
 from alma.memory.recall import retrieve
 from alma.memory.recall.request import RetrieveRequest
-from alma.memory.room import Room
+from alma.memory.room import OpenStore, Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
@@ -155,8 +155,6 @@ def _recover(room: Room, key: str, lease: Lease) -> None:
     _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
 
 
-@delays_forks
-@names_damage(lambda recorder: recorder.room.store.storage)
 @dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
     """Writes one episode under a lease. Until the beginning is written, that is the lease which the beginning will store.
@@ -169,16 +167,26 @@ class RoomRecorder:
     lease: Lease
     is_written: bool = True
 
+    @property
+    def _room(self) -> Room:
+        return self.room
+
+    @property
+    def _store(self) -> OpenStore:
+        return self.room.store
+
     def now(self) -> datetime:
         """Returns the current time."""
         return self.room.store.clock()
 
+    @operation
     def open(self) -> None:
         """Writes the beginning by itself. `ConflictError` if there is an episode of that id."""
         with self._write("episode_begin", self.opened.started_at) as write:
             self._put_beginning(write)
         self._is_now_written()
 
+    @operation
     def held(self) -> EpisodeRecord | None:
         """Returns the stored episode, if it is open under this lease, which an undo restores."""
         self.room = self.room.latest
@@ -192,6 +200,7 @@ class RoomRecorder:
             return None
         return self.opened
 
+    @operation
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Stores a step, and the memory made of it, in one transaction."""
         step = self.room.store.redaction.value(step)
@@ -227,6 +236,7 @@ class RoomRecorder:
             self.opened = stored(self.room, self.opened.id)  # steps were undone
         return step.model_copy(update={"number": len(self.opened.steps) + 1})
 
+    @operation
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, its memory and the usage, in one transaction, and releases the episode."""
         self.room = self.room.latest
@@ -242,6 +252,7 @@ class RoomRecorder:
             self.lease = self._check_held()
             return self.close(ending)
 
+    @operation
     def close(self, ending: Ending) -> EpisodeRecord:
         """As `end`, under this lease only: the write releases it, and raises `ConflictError` if the stored lease differs or is gone."""
         ending = self.room.store.redaction.value(ending)
@@ -264,6 +275,7 @@ class RoomRecorder:
         lease = self.lease if self.is_written else None
         return close(self.room, [Closing(ended, 0, lease)], operation=operation, at=ending.at)[0]
 
+    @operation
     def suspend(self) -> None:
         """Releases the lease."""
         self._with_beginning(self._suspend)
