@@ -1,6 +1,6 @@
 """`ALMA`, the one object that users hold: one line per method, each use case in a file of its own."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from alma.memory.episodes import lifecycle, usage
 from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
-from alma.memory.operation import operation
+from alma.memory.operation import forwarded, operation
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
@@ -35,7 +35,6 @@ from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
-from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 from alma.types.temporal import TemporalFilter
 
 
@@ -344,84 +343,15 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return record.learn(self._room, request)
 
-    @operation
-    def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
+    learn_many = forwarded(record.learn_many)
 
-        Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
-        of its tasks as its condition, and one that held only for a while in between is not formed.
-        """
-        return record.learn_many(self._room, items)
+    strategies = forwarded(tried.strategies)
 
-    @operation
-    def strategies(
-        self,
-        task: str | None = None,
-        agent: str | None = None,
-        *,
-        task_type: str | None = None,
-        user_id: str | None = None,
-        among: Sequence[str] | None = None,
-        explore: bool = False,
-        seed: int | None = None,
-        include_steps: bool = False,
-        limit: int = 20,
-    ) -> StrategyTable:
-        """Returns the record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of
-        success first.
+    outcomes_behind = forwarded(supporting_outcomes.outcomes_behind)
 
-        `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
-        random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
-        `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
-        were used last are considered, and 128 strategies.
-        """
-        return tried.strategies(
-            self._room,
-            task=task,
-            agent=agent,
-            task_type=task_type,
-            user_id=user_id,
-            include_steps=include_steps,
-            limit=limit,
-            among=among,
-            explore=explore,
-            seed=seed,
-        )
+    check = forwarded(check.check)
 
-    @operation
-    def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
-        """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
-        stated.
-
-        `MemoryNotFoundError` if there is no such memory.
-        """
-        return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
-
-    @operation
-    def check(
-        self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
-    ) -> ActionCheck:
-        """Returns the anti-patterns, learned or stated, that an intended action matches. Takes milliseconds, writes nothing, forbids
-        nothing.
-
-        An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
-        `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does.
-        """
-        return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
-
-    @operation
-    def assess(
-        self,
-        strategy: str | None = None,
-        context: str = "",
-        agent: str = "",
-        *,
-        task_type: str | None = None,
-        user_id: str | None = None,
-    ) -> Assessment:
-        """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
-        without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
+    assess = forwarded(assess.assess)
 
     @operation
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:

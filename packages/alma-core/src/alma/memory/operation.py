@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from alma.calls import HERE, NUMBERS
 from alma.errors import AlmaError
@@ -25,6 +25,9 @@ class Face(Protocol):
 
 
 M = TypeVar("M", bound=Callable[..., Any])
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def operation(method: M) -> M:
@@ -33,21 +36,37 @@ def operation(method: M) -> M:
     A flag that is neither `True` nor `False` is a `ValidationError`. A method of `OPERATIONS` is reported where the store has watchers. An
     unexpected error is a `CorruptStoreError` if the store is damaged.
     """
-    flags, signature, reports = flags_of(method), inspect.signature(method), method.__name__ in OPERATIONS
+    return _wrapped(method, inspect.signature(method), is_forwarded=False)  # type: ignore[return-value] # it is called like the method
 
-    @wraps(method)
+
+def forwarded(function: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Returns the public method that calls a function with the project of its object, wrapped as by `operation`.
+
+    Documentation and signature are those of the function.
+    """
+    signature = inspect.signature(function)
+    room, *others = signature.parameters.values()
+    itself = room.replace(name="self", annotation=inspect.Parameter.empty)
+    return _wrapped(function, signature.replace(parameters=[itself, *others]), is_forwarded=True)
+
+
+def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_forwarded: bool) -> Callable[..., Any]:
+    flags, reports = flags_of(function), function.__name__ in OPERATIONS
+
+    @wraps(function)
     def call(self: Face, /, *args: Any, **kwargs: Any) -> Any:
         around = HERE.calls
         HERE.calls = (*around, next(NUMBERS))
         try:
+            target = self._room if is_forwarded else self
             if reports and self._store.watchers:
-                with reported(self._store, _described(self, method.__name__, signature, args, kwargs)) as described:
-                    check_flags(flags, (self, *args), kwargs)
-                    described.result = method(self, *args, **kwargs)
+                with reported(self._store, _described(self, function.__name__, signature, args, kwargs)) as described:
+                    check_flags(flags, (target, *args), kwargs)
+                    described.result = function(target, *args, **kwargs)
                     return described.result
             if flags:
-                check_flags(flags, (self, *args), kwargs)
-            return method(self, *args, **kwargs)
+                check_flags(flags, (target, *args), kwargs)
+            return function(target, *args, **kwargs)
         except AlmaError:
             raise
         except Exception as error:
@@ -56,7 +75,8 @@ def operation(method: M) -> M:
         finally:
             HERE.calls = around
 
-    return call  # type: ignore[return-value] # it has the signature of the method
+    call.__signature__ = signature  # type: ignore[attr-defined] # read by `inspect.signature` and `help`
+    return call
 
 
 def _described(face: Face, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:

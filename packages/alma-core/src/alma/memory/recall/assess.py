@@ -45,9 +45,16 @@ class _Known:
 
 
 def assess(
-    room: Room, *, strategy: object, context: object, agent: object, task_type: object = None, user_id: object = None
+    room: Room,
+    strategy: str | None = None,
+    context: str = "",
+    agent: str = "",
+    *,
+    task_type: str | None = None,
+    user_id: str | None = None,
 ) -> Assessment:
-    """Returns how likely a strategy is to succeed in a context, or a task whatever is tried."""
+    """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
+    without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
     reader = args.checked_name(agent, "agent")
     redacted = room.store.redaction.value
     task = redacted(args.checked_text(context, "context"))
