@@ -16,16 +16,12 @@ class Additions(Admin):
     """What is recorded beside outcomes."""
 
     add_user_preference = forwarded(record.add_user_preference)
-
     add_domain_knowledge = forwarded(record.add_domain_knowledge)
-
     add_anti_pattern = forwarded(record.add_anti_pattern)
-
     add_conversation = forwarded(conversations.add_conversation)
-
     add_heuristic = forwarded(record.add_heuristic)
-
     add = forwarded(adding.add)
+    add_many = forwarded(record.add_many)
 
     @operation
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
@@ -40,8 +36,6 @@ class Additions(Admin):
     def memory_types(self) -> dict[str, CustomMemoryType]:
         """Returns the kinds that were registered in this project, by name."""
         return kinds.registered(self._room)
-
-    add_many = forwarded(record.add_many)
 
     @operation
     def record_usage(

@@ -58,7 +58,6 @@ class Admin:
         return past.undo(self._room, to=to, actor=actor, dry_run=True)
 
     content_hash = forwarded(past.content_hash)
-
     forget = forwarded(forgetting.forget)
 
     @operation
@@ -80,9 +79,7 @@ class Admin:
         )
 
     forget_user = forwarded(forgetting_users.forget_user)
-
     users = forwarded(forgetting_users.users)
-
     redact_existing = forwarded(redacting_existing.redact_existing)
 
     @operation
@@ -119,15 +116,10 @@ class Admin:
         return moving.move(self._store, to, options, progress=progress)
 
     list_memories = forwarded(listing.list_memories)
-
     quarantined = forwarded(quarantine.quarantined)
-
     release_quarantined = forwarded(quarantine.release_quarantined)
-
     export = forwarded(exporting.export)
-
     import_from = forwarded(importing.import_from)
-
     import_untrusted = forwarded(untrusted.import_untrusted)
 
     @operation

@@ -344,13 +344,9 @@ class ALMA(Additions, Attempts, HarnessMethods):
         return record.learn(self._room, request)
 
     learn_many = forwarded(record.learn_many)
-
     strategies = forwarded(tried.strategies)
-
     outcomes_behind = forwarded(supporting_outcomes.outcomes_behind)
-
     check = forwarded(check.check)
-
     assess = forwarded(assess.assess)
 
     @operation
