@@ -18,7 +18,7 @@ from alma.episode.arguments import (
 from alma.episode.endings import leaving
 from alma.episode.lessons import Lessons
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.flags import checks_flags
+from alma.flags import checked
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
@@ -55,7 +55,6 @@ class Recorder(Protocol):
         """Releases the episode. It stays open, and any process may resume it."""
 
 
-@checks_flags
 class Episode:
     """One attempt at one task, open until it is ended. Threads may share it.
 
@@ -105,6 +104,7 @@ class Episode:
         """True when any of it is stored. One that was begun `deferred` is stored with its first step, its ending or its suspension."""
         return self._recorder.is_written
 
+    @checked
     def step(
         self,
         action: str,

@@ -218,8 +218,6 @@ class Room:
     project: Project
     index: IndexCache | IndexOutside
     projections: OutcomeProjections = field(init=False)
-    agents: set[str] = field(default_factory=set)
-    """Names known to be agents. A name stays one: an agent that has memories has them forever, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
     _with_users: tuple[Mapping[int, Partition], frozenset[str]] = field(default=({}, frozenset()))
     judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)

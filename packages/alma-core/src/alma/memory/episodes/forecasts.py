@@ -11,7 +11,6 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.memory import arguments as args
-from alma.memory.damage import naming_damage
 from alma.memory.episodes.records import END, EPISODE, several, stored_steps
 from alma.memory.forecasting import Bag, JudgedBag, doubt, forecast, surprise
 from alma.memory.room import Room
@@ -42,7 +41,7 @@ def with_forecasts(room: Room, found: Sequence[EpisodeRecord]) -> list[EpisodeRe
     agents = {episode.agent for episode in found if is_unjudged(episode)}
     judged: Mapping[str, Mapping[str, JudgedBag]] = {}
     if agents:
-        with suppress(CorruptStoreError), naming_damage(lambda: room.store.storage):
+        with suppress(CorruptStoreError, ValueError):
             judged = judged_of(room, agents)
     return [_with_forecast(episode, judged.get(episode.agent, {})) for episode in found]
 

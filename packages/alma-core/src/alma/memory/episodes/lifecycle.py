@@ -10,10 +10,7 @@ from alma.episode import Episode
 from alma.episode.endings import contradicts
 from alma.episode.episode import exposures
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError, ValidationError
-from alma.forking import delays_forks
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
-from alma.memory.damage import names_damage
 from alma.memory.episodes.closing import Closing, close, put_opening, vectors_of
 from alma.memory.episodes.records import (
     LEASE,
@@ -34,9 +31,10 @@ from alma.memory.episodes.records import (
 from alma.memory.learn import record
 from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
+from alma.memory.operation import operation
 from alma.memory.recall import retrieve
 from alma.memory.recall.request import RetrieveRequest
-from alma.memory.room import Room
+from alma.memory.room import OpenStore, Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
@@ -73,7 +71,6 @@ def begin(
     now = room.store.clock()
     redaction = room.store.redaction
     name, asked = args.checked_name(agent, "agent"), redaction.text(args.checked_text(task, "task"))
-    check_order(room, agent)
     kind = redaction.value(args.optional_label(task_type, "task_type"))
     if name in room.store.agents:
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
@@ -151,8 +148,6 @@ def _held_error(key: str) -> ConflictError:
     return ConflictError(f"episode {key!r} is held by a program that wrote to it in the last ten minutes; suspend it there first")
 
 
-@delays_forks
-@names_damage(lambda recorder: recorder.room.store.storage)
 @dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
     """Writes one episode under a lease. Until the beginning is written, that is the lease which the beginning will store.
@@ -165,16 +160,26 @@ class RoomRecorder:
     lease: Lease
     is_written: bool = True
 
+    @property
+    def _room(self) -> Room:
+        return self.room
+
+    @property
+    def _store(self) -> OpenStore:
+        return self.room.store
+
     def now(self) -> datetime:
         """Returns the current time."""
         return self.room.store.clock()
 
+    @operation
     def open(self) -> None:
         """Writes the beginning by itself. `ConflictError` if there is an episode of that id."""
         with self._write("episode_begin", self.opened.started_at) as write:
             self._put_beginning(write)
         self._is_now_written()
 
+    @operation
     def held(self) -> EpisodeRecord | None:
         """Returns the stored episode, if it is open under this lease, which an undo restores."""
         self.room = self.room.latest
@@ -187,6 +192,7 @@ class RoomRecorder:
             return None
         return self.opened
 
+    @operation
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Stores a step, and the memory made of it, in one transaction."""
         self.room = self.room.latest
@@ -211,6 +217,7 @@ class RoomRecorder:
                 if len(self.opened.steps) + 1 == number:
                     raise
 
+    @operation
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, its memory and the usage, in one transaction, and releases the episode."""
         self.room = self.room.latest
@@ -253,6 +260,7 @@ class RoomRecorder:
         lease = self.lease if self.is_written else None
         return close(self.room, [Closing(ended, lease=lease)], operation=operation, at=ending.at)[0]
 
+    @operation
     def suspend(self) -> None:
         """Releases the lease."""
         self.room = self.room.latest

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from alma.evidence import Tally
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.recall.ways import found_record, question_of, records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records
@@ -46,11 +45,17 @@ class _Known:
 
 
 def assess(
-    room: Room, *, strategy: object, context: object, agent: object, task_type: object = None, user_id: object = None
+    room: Room,
+    strategy: str | None = None,
+    context: str = "",
+    agent: str = "",
+    *,
+    task_type: str | None = None,
+    user_id: str | None = None,
 ) -> Assessment:
-    """Returns how likely a strategy is to succeed in a context, or a task whatever is tried."""
+    """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
+    without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     task = redacted(args.checked_text(context, "context"))
     way = redacted(args.optional_text(strategy, "strategy"))

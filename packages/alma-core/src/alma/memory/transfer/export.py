@@ -58,12 +58,18 @@ def export(
     room: Room,
     target: Target,
     *,
-    agent: object = None,
-    user_id: object = None,
+    agent: str | None = None,
+    user_id: str | None = None,
     vectors: bool = False,
     progress: Progress | None = None,
 ) -> ExportReport:
-    """Writes the project, or what belongs to one agent or to one user, to a file that appears whole or not at all, or to an open one."""
+    """Writes the content of the project, or of one agent or one user in it, to a path or an open file: JSON lines, lossless, from one consistent
+    snapshot.
+
+    A file appears under its name when it is whole, and replaces an older one. `ValidationError` for a path that is a folder, a link
+    or a device, or a file of a store, which would be lost. `vectors` adds the vectors, which saves an import with the same embedder
+    the work of the model. `progress` is called with the number of memories done and their total.
+    """
     owner, user = args.optional_name(agent, "agent"), args.optional_name(user_id, "user_id")
     if owner is not None and user is not None:
         raise ValidationError("export takes an agent or a user_id, not both: what is of a user is exported for all agents")

@@ -75,7 +75,13 @@ class Present:
 
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
-    """Stores everything in a file in this project: all of it, or nothing."""
+    """Stores the content of an export in this project, in one transaction, after checking the whole file.
+
+    `ValidationError` names the line of a file that is torn, foreign or unsound, and nothing is stored. Content that exists already is
+    a `ConflictError`, skipped with `on_conflict="skip"`, or with "merge" compared: the newer version stays, and what one side purged
+    goes, so the exports of clones result in the same content in any order. Evidence that both have is pooled: each outcome counts
+    once. `progress` is called with the number of steps done and their total.
+    """
     args.checked_choice(on_conflict, "on_conflict", CHOICES)
     return with_progress(progress, lambda on_progress: _imported(room, source, on_progress, on_conflict))
 

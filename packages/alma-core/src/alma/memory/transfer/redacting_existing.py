@@ -26,8 +26,13 @@ _NAMES = IDS | {"owner"}
 """Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""
 
 
-def redact_existing(room: Room, *, dry_run: bool) -> RedactReport:
-    """Says what secrets the project holds and, unless `dry_run`, replaces them everywhere."""
+def redact_existing(room: Room, *, dry_run: bool = False) -> RedactReport:
+    """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
+
+    With `dry_run` it only says what there is. All is stored anew without them, with the same ids, counts and rules, and embedded anew. The former
+    records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
+    last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then.
+    """
     redaction = room.store.redaction
     if redaction.given == "off":
         raise ValidationError(

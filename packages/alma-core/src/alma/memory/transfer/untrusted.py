@@ -34,7 +34,14 @@ PASSAGES = "passages of its own were left out: its text is searched"
 
 
 def import_untrusted(room: Room, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:
-    """Stores the outcomes, facts, conversations and custom memories of an export, as a file from elsewhere."""
+    """Stores the outcomes, facts, conversations and custom memories of an export that another person made, as the word of a file.
+
+    Outcomes are judged by "imported", whatever the file says, so they are in no proven rule; facts have the source "imported". Rules
+    are formed from the outcomes, suspicious texts go to quarantine, and metadata are kept under the key `imported`. Rules, usage,
+    evidence, episodes, archived memories, what belongs to a user and what was purged here are left out and counted; so are passages
+    that a caller gave beside a memory's own text. Memories that are here already are left alone, so the call can be repeated.
+    Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for a file that is torn or unsound.
+    """
     return with_progress(progress, lambda on_progress: _imported(room, source, dry_run, on_progress))
 
 
