@@ -233,33 +233,3 @@ episode.succeed()
 print(*(step.action.split(",")[0] for step in alma.get_episode(episode.id).steps), alma.verify().ok)
 """
     assert _run(tmp_path, script).split() == ["one", "two", "three", "four", "five", "six", "True"]
-
-
-@pytest.mark.slow
-def test_children_of_forks_during_writes_work_or_are_refused_and_the_parent_loses_nothing(tmp_path: Path) -> None:
-    script = """
-import time
-from alma import AlmaError
-learned, stop = [[] for _ in range(4)], threading.Event()
-def write(number):
-    while not stop.wait(0.01):  # or the thread that forks would hardly run
-        learned[number].append(alma.learn("dev", f"Deploy {number} {len(learned[number])}", "success").id)
-def child():
-    began = time.thread_time()
-    try:
-        works(alma, "Paint")
-    except AlmaError:
-        pass
-    assert time.thread_time() - began < 1
-threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-for thread in threads:
-    thread.start()
-codes = {ended(in_child(child)) for _ in range(200)}
-stop.set()
-for thread in threads:
-    thread.join()
-works(alma, "Sell")
-ids = {memory.id for memory in alma.list_memories("outcome", limit=10_000)}
-print(codes, all(learned), ids >= {each for of_thread in learned for each in of_thread}, alma.verify().ok)
-"""
-    assert _run(tmp_path, script).split() == ["{0}", "True", "True", "True"]
