@@ -15,17 +15,16 @@ from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
-from alma.memory.transfer import importing, redacting_existing, untrusted
+from alma.memory.transfer import importing, intake
 from alma.memory.transfer.export import Target
 from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
 from alma.text import quoted
-from alma.types.exported import ExportReport, ImportReport
+from alma.types.exported import ExportReport, ImportReport, MigrationReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
 from alma.types.kinds import VerdictSource
 from alma.types.maintenance import MaintenanceReport
 from alma.types.memories import AnyMemory
-from alma.types.migrated import MigrationReport
 from alma.types.overview import Overview
 from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
 
@@ -149,7 +148,7 @@ class Admin:
         records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
         last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then.
         """
-        return redacting_existing.redact_existing(self._room, dry_run=dry_run)
+        return importing.redact_existing(self._room, dry_run=dry_run)
 
     def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> MaintenanceReport:
         """Archives the memories that the rules of `forgetting` select, reports their number by rule, and records the run. `undo` brings
@@ -252,7 +251,7 @@ class Admin:
         that a caller gave beside a memory's own text. Memories that are here already are left alone, so the call can be repeated.
         Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for a file that is torn or unsound.
         """
-        return untrusted.import_untrusted(self._room, source, dry_run=dry_run, progress=progress)
+        return intake.import_untrusted(self._room, source, dry_run=dry_run, progress=progress)
 
     def import_alma_memory(
         self,

@@ -8,7 +8,7 @@ from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast, Step
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
-from alma.types.exported import ExportReport, ImportReport
+from alma.types.exported import ExportReport, ImportReport, MigratedKind, MigrationReport, Remark
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
@@ -24,7 +24,6 @@ from alma.types.memories import (
     UserPreference,
     memory_from_json,
 )
-from alma.types.migrated import MigratedKind, MigrationReport, Remark
 from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Factors, Recalled, TurnHit
