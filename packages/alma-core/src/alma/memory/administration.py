@@ -13,7 +13,7 @@ from alma.memory.admin.reindexing import Progress
 from alma.memory.operation import forwarded, operation
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
-from alma.memory.transfer import importing, redacting_existing, untrusted
+from alma.memory.transfer import importing, intake
 from alma.protocols import Embedder
 from alma.text import quoted
 from alma.types.history import ForgetReport, UndoReport
@@ -78,7 +78,7 @@ class Admin:
 
     forget_user = forwarded(forgetting_users.forget_user)
     users = forwarded(forgetting_users.users)
-    redact_existing = forwarded(redacting_existing.redact_existing)
+    redact_existing = forwarded(importing.redact_existing)
 
     @operation
     def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> MaintenanceReport:
@@ -118,7 +118,7 @@ class Admin:
     release_quarantined = forwarded(quarantine.release_quarantined)
     export = forwarded(exporting.export)
     import_from = forwarded(importing.import_from)
-    import_untrusted = forwarded(untrusted.import_untrusted)
+    import_untrusted = forwarded(intake.import_untrusted)
 
     @operation
     def import_alma_memory(

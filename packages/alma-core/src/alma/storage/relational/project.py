@@ -38,7 +38,7 @@ from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
-from alma.storage.relational.transfer import Snapshot, listed
+from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
 from alma.storage.relational.word_lists import NO_LISTS, KnownWords, ScopedWords
 from alma.storage.relational.writing import Write
@@ -338,8 +338,8 @@ class SQLProject(Lookups):
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
         with self._database.reading() as session:
-            project = self._find(session)
-            return listed(session, project, partitions, since=since, limit=limit, newest_first=newest_first)
+            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
+            return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
