@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 
@@ -148,6 +149,13 @@ def quoted(value: object, limit: int = QUOTED_CHARS) -> str:
         return shortened(repr(value[:limit] if isinstance(value, str | bytes) else value), limit)
     except Exception:  # noqa: BLE001 - the repr of a caller's class; too deep a list, too long a number
         return f"a value of type {shortened(type(value).__name__, limit)}"
+
+
+def name_nearest(given: object, known: Iterable[str]) -> str:
+    """Returns `, did you mean 'x'?` for the nearest of the known names, for an error message; "" when none is near. Ignores case."""
+    by_folded = {name.casefold(): name for name in known}
+    near = get_close_matches(given.strip().casefold()[:100], by_folded, n=1) if isinstance(given, str) else ()
+    return f", did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
 def fault_in(text: str) -> str | None:
