@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from typing import Any
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
@@ -112,7 +113,7 @@ def _create(name: str, dimension: int | None, options: Options) -> Embedder:
 def _create_with_options(name: str, dimension: int | None, options: Mapping[str, object]) -> Embedder:
     """Creates an embedder that has settings of its own. Imports the module with its library only on demand."""
     make: Callable[..., Embedder]
-    given = dict(options)
+    given: dict[str, Any] = dict(options)
     if name == SENTENCE_TRANSFORMERS:
         from alma.embedding.sentence_transformer import SentenceTransformersEmbedder
 

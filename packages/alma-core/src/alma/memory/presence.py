@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 from alma.errors import CorruptStoreError, StorageError
-from alma.file_locks import lock
+from alma.folders import lock
 from alma.forking import renewed_in_children
 from alma.text import quoted
 
