@@ -139,12 +139,15 @@ def test_half_a_surrogate_pair_is_an_embedding_error_and_the_next_text_works(emb
     assert embedder.embed(["whole"]).shape == (1, 384)
 
 
-def test_numbers_that_are_not_finite_are_an_embedding_error(published: Path) -> None:
+def test_numbers_that_are_not_finite_are_an_embedding_error(published: Path, tmp_path: Path) -> None:
     damaged = SentenceTransformersEmbedder(str(published))
     with torch.no_grad():
         next(iter(damaged._model.parameters())).fill_(float("nan"))
-    with pytest.raises(EmbeddingError, match="not finite"):
-        damaged.embed(["anything"])
+    with (
+        ALMA.open(tmp_path, project_id="p", embedding_provider=damaged) as alma,
+        pytest.raises(EmbeddingError, match="not finite; nothing was stored"),
+    ):
+        alma.learn(agent="a", task="anything", outcome="success", strategy_used="one way")
 
 
 def test_loading_prints_nothing(published: Path, capfd: pytest.CaptureFixture[str]) -> None:

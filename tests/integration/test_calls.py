@@ -90,6 +90,17 @@ def test_secrets_are_shown_nowhere() -> None:
         assert "sk-1" not in words
 
 
+@pytest.mark.parametrize("name", ["password", "db_passwd", "token", "accessToken", "X-API-Key", "apikey", "key", "credentials"])
+def test_a_value_that_is_named_like_a_secret_is_masked_inside_of_others_too(name: str) -> None:
+    use = tool_use("login", {"calls": [{"with": [{name: {"a": "hunter2"}}]}]})
+    assert call_with_arguments(use) == f'login(calls=[{{"with": [{{"{name}": "***"}}]}}])'
+
+
+def test_a_value_whose_name_only_sounds_like_a_secret_is_shown() -> None:
+    use = tool_use("ask", {"max_tokens": 500, "monkey": "Anna", "keyboard": True, "author": None})
+    assert call_with_arguments(use) == 'ask(author=null, keyboard=true, max_tokens=500, monkey="Anna")'
+
+
 def test_the_choices_of_a_tool_are_those_that_its_schema_lists() -> None:
     schema = {
         "properties": {

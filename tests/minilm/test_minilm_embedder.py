@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import alma_minilm
+from alma import ALMA
 from alma.embedding import MiniLMEmbedder
 from alma.errors import EmbeddingError
 
@@ -75,7 +76,9 @@ def test_a_damaged_model_file_is_an_embedding_error(tmp_path: Path, monkeypatch:
         MiniLMEmbedder()
 
 
-def test_numbers_that_are_not_finite_are_an_embedding_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_that_are_not_finite_are_an_embedding_error_and_nothing_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model file that loads, but whose first normalisation is NaN."""
     content = bytearray(alma_minilm.MODEL_PATH.read_bytes())
     raw_data = NORM + b"\x4a\x80\x0c"  # protobuf field 9, 1,536 bytes
@@ -84,5 +87,7 @@ def test_numbers_that_are_not_finite_are_an_embedding_error(tmp_path: Path, monk
     damaged = tmp_path / "minilm.onnx"
     damaged.write_bytes(content)
     monkeypatch.setattr(alma_minilm, "MODEL_PATH", damaged)
-    with pytest.raises(EmbeddingError, match="not finite"):
-        MiniLMEmbedder().embed(["anything"])
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="minilm") as alma:
+        with pytest.raises(EmbeddingError, match="not finite; nothing was stored"):
+            alma.learn(agent="a", task="anything", outcome="success", strategy_used="one way")
+        assert alma.get_stats().total == 0

@@ -39,7 +39,7 @@ OPEN = ("alma.types.", "alma.storage.relational.", "alma.storage.sqlite.")
 
 BESIDES = {
     "alma-cli": {"alma.memory.arguments", "alma.memory.progress", "alma.memory.room", "alma.memory.transfer.intake"},
-    "alma-files": {"alma.file_locks", "alma.journal"},
+    "alma-files": {"alma.folders", "alma.journal"},
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }

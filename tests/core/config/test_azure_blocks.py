@@ -6,7 +6,8 @@ import pytest
 from pydantic import SecretStr
 from pytest_mock import MockerFixture
 
-from alma.config import AzureSettings, Settings, load_settings
+from alma.config import Settings, load_settings
+from alma.config.settings import AzureSettings
 from alma.errors import ConfigurationError
 
 

@@ -14,7 +14,6 @@ from alma.text import (
     STOPWORDS,
     estimate_tokens,
     fault_in,
-    masked,
     normalised,
     one_line,
     sentences_of,
@@ -138,34 +137,6 @@ def test_texts_of_the_same_words_are_alike_once_normalised() -> None:
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2), ("abcd日", 2)])
 def test_tokens_are_guessed_from_characters(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "password",
-        "db_passwd",
-        "token",
-        "accessToken",
-        "client_secret",
-        "api_key",
-        "apikey",
-        "X-API-Key",
-        "key",
-        "Authorization",
-        "credentials",
-    ],
-)
-def test_what_is_named_like_a_secret_is_masked_inside_of_others_too(name: str) -> None:
-    assert masked({name: "hunter2", "calls": ({"with": [{name: {"a": 1}}]},)}) == {
-        name: "***",
-        "calls": ({"with": [{name: "***"}]},),
-    }
-
-
-def test_what_only_sounds_like_a_secret_is_told() -> None:
-    plain = {"way": "rolling", "max_tokens": 500, "monkey": "Anna", "keyboard": True, "author": None}
-    assert masked(plain) == plain
 
 
 @pytest.mark.parametrize(

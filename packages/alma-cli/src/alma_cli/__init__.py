@@ -1,6 +1,7 @@
 """The command line of ALMA."""
 
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 
 __version__ = "0.1.0"
@@ -12,7 +13,7 @@ _INTERRUPTED = 130
 def main() -> None:
     """Runs the command line and leaves with its exit code.
 
-    `alma hook` skips all that the other commands need, because coding agents wait for it after every call.
+    `alma hook` and `alma --version` skip all that the other commands need: coding agents wait for a hook after every call.
     """
     try:
         _run()
@@ -26,6 +27,12 @@ def _run() -> None:
 
         hook(sys.argv[2:])
         return
+    if sys.argv[1:] == ["--version"] and sys.stdout is not None:
+        from alma import __version__ as core_version
+
+        with suppress(OSError):  # the command line below reports a full disk and a closed pipe
+            print(f"alma {core_version}", flush=True)
+            return
     from alma_cli.app import run
 
     run()

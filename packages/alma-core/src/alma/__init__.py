@@ -42,9 +42,7 @@ if TYPE_CHECKING:
         UserPreference,
         Verdict,
     )
-    from alma.types import (
-        ImportanceDetector as ImportanceDetector,
-    )
+    from alma.types import ImportanceDetector as ImportanceDetector
 
 __version__ = "0.1.0"
 
@@ -56,44 +54,8 @@ _HOMES = {
     "Episode": "alma.episode",
     "ImportanceDetector": "alma.types",
     "lock_timeout": "alma.storage.lock_timeout",
-    **dict.fromkeys(
-        (
-            "AlmaError",
-            "ConfigurationError",
-            "ConflictError",
-            "CorruptStoreError",
-            "EmbedderMismatchError",
-            "EmbeddingError",
-            "MemoryNotFoundError",
-            "MissingDependencyError",
-            "ScopeViolationError",
-            "StorageError",
-            "ValidationError",
-        ),
-        "alma.errors",
-    ),
-    **dict.fromkeys(
-        (
-            "AntiPattern",
-            "CustomMemory",
-            "CustomMemoryType",
-            "DomainKnowledge",
-            "Draft",
-            "EpisodeRecord",
-            "FeedbackSignal",
-            "Heuristic",
-            "MemoryScope",
-            "MemorySlice",
-            "MemoryType",
-            "Outcome",
-            "Passage",
-            "TemporalFilter",
-            "UserPreference",
-            "Verdict",
-        ),
-        "alma.types",
-    ),
 }
+"""Modules of names. Of the others in `__all__`, errors are in `alma.errors`, values in `alma.types`."""
 
 __all__ = [
     "ALMA",
@@ -131,8 +93,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    home = _HOMES.get(name) or ("alma.errors" if name.endswith("Error") else "alma.types")
+    if name not in _HOMES and name not in __all__:
         raise AttributeError(f"module 'alma' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(home), name)
     return value

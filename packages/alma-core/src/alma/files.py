@@ -49,10 +49,7 @@ def checked_target(value: str | os.PathLike[str], store: Path) -> Path:
     """
     path = checked_path(value)
     with _storage_errors(path, "written"):
-        if path.is_dir():
-            raise ValidationError(f"{_shown(path)} is a folder; name a file")
-        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-            raise ValidationError(f"{_shown(path)} is a link or a device, not an ordinary file; name the file itself")
+        _check_ordinary(path)
         if _is_of_a_store(path, store):
             raise ValidationError(f"{_shown(path)} belongs to a store of ALMA, which would be lost; name another file")
     return path
@@ -66,20 +63,23 @@ def checked_copy(value: str | os.PathLike[str], database: Path, *, may_replace: 
     """
     path = checked_path(value)
     with _storage_errors(path, "written"):
-        if path.is_dir():
-            raise ValidationError(f"{_shown(path)} is a folder; name a file")
+        _check_ordinary(path)
         if _stands_at(path, database) or is_open_here(path) or _has_log(path):
             raise ValidationError(f"{_shown(path)} is a database in use, which would be lost; name another file")
         if (path.name.casefold().endswith(_OF_A_STORE) or _is_in_a_file_store(path)) or (
             _stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE
         ):
             raise ValidationError(f"{_shown(path)} is a name that belongs to a store of ALMA; name another file")
-        if os.path.lexists(path):
-            if not stat.S_ISREG(path.lstat().st_mode):
-                raise ValidationError(f"{_shown(path)} is a link or a device, not an ordinary file; name the file itself")
-            if not may_replace:
-                raise exists_already(path)
+        if os.path.lexists(path) and not may_replace:
+            raise exists_already(path)
     return path
+
+
+def _check_ordinary(path: Path) -> None:
+    if path.is_dir():
+        raise ValidationError(f"{_shown(path)} is a folder; name a file")
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise ValidationError(f"{_shown(path)} is a link or a device, not an ordinary file; name the file itself")
 
 
 def _stands_at(path: Path, other: Path) -> bool:
@@ -112,19 +112,11 @@ def drafted(path: Path, *, may_replace: bool) -> Iterator[Path]:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             yield draft
-            _sync(draft)
+            folders.sync(draft)
             _give_name(draft, path, may_replace=may_replace)
         finally:
             draft.unlink(missing_ok=True)
         folders.sync(path.parent)
-
-
-def _sync(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _give_name(draft: Path, path: Path, *, may_replace: bool) -> None:

@@ -1,4 +1,6 @@
-"""Folders: temporary files in them, the removal of those that killed processes left, and fsync.
+"""Folders: temporary files in them, the removal of those that killed processes left, and fsync. Locks on open files and on folders.
+
+The operating system releases a lock when its process ends, however it ends.
 
 A process that makes a temporary file holds a shared lock on the folder meanwhile, which the operating system releases with the process. A
 process with the exclusive lock therefore knows that every temporary file in the folder is left over. Where a folder cannot be locked,
@@ -30,11 +32,12 @@ def sweep(folder: Path, pattern: str) -> int:
         return sum(_deleted(name) for name in names) if is_locked else 0
 
 
-def sync(folder: Path) -> None:
-    """Syncs the names in a folder to disk."""
-    if os.name == "nt":
+def sync(path: Path) -> None:
+    """Syncs a file, or the names in a folder, to disk."""
+    is_folder = path.is_dir()
+    if is_folder and os.name == "nt":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
@@ -50,6 +53,19 @@ def _deleted(path: Path) -> bool:
 
 
 if sys.platform == "win32":  # pragma: no cover - run on Windows only, where folders cannot be locked
+    import msvcrt
+
+    def lock(descriptor: int) -> bool:
+        """Locks an open file if it is free, and returns whether it was."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Unlocks an open file."""
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
     @contextmanager
     def _locked(folder: Path, *, alone: bool) -> Iterator[bool]:
@@ -57,6 +73,18 @@ if sys.platform == "win32":  # pragma: no cover - run on Windows only, where fol
 
 else:
     import fcntl
+
+    def lock(descriptor: int) -> bool:
+        """Locks an open file if it is free, and returns whether it was."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Unlocks an open file, also where a forked child has inherited it."""
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     @contextmanager
     def _locked(folder: Path, *, alone: bool) -> Iterator[bool]:

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 
@@ -35,8 +36,6 @@ _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
-_SECRET = re.compile("passw|passphrase|pwd|secret|credential|authori[sz]ation|api_?key|(?:^|_)key(?:_|$)|token(?:_|$)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _VARIES = re.compile(
@@ -117,11 +116,6 @@ def _has_words_alone(text: str) -> bool:
     return not signs or (signs == text.count("-") and _OPTION.search(text) is None)
 
 
-def signs(text: str) -> tuple[str, ...]:
-    """Returns the signs that have a meaning, sorted."""
-    return tuple(sorted(token for token in spelt(text).split() if not token[0].isalnum()))
-
-
 def one_line(text: str) -> str:
     """Returns the text on one line, without control, line-separating, direction-changing or invisible characters."""
     if text.isprintable():  # then only repeated spaces are left to remove
@@ -150,6 +144,13 @@ def quoted(value: object, limit: int = QUOTED_CHARS) -> str:
         return f"a value of type {shortened(type(value).__name__, limit)}"
 
 
+def name_nearest(given: object, known: Iterable[str]) -> str:
+    """Returns `, did you mean 'x'?` for the nearest of the known names, for an error message; "" when none is near. Ignores case."""
+    by_folded = {name.casefold(): name for name in known}
+    near = get_close_matches(given.strip().casefold()[:100], by_folded, n=1) if isinstance(given, str) else ()
+    return f", did you mean {by_folded[near[0]]!r}?" if near else ""
+
+
 def fault_in(text: str) -> str | None:
     """Returns why a text cannot be stored, or `None`: NUL characters and lone surrogates survive neither UTF-8 nor SQL."""
     if "\x00" in text:
@@ -162,25 +163,6 @@ def fault_in(text: str) -> str | None:
 def storable(text: str, limit: int) -> str:
     """Returns a tool's text in storable form: at most `limit` characters, without what `fault_in` would find."""
     return shortened(_UNSTORABLE.sub("\ufffd", text), limit).strip()
-
-
-def masked(arguments: Mapping[str, object]) -> dict[str, object]:
-    """Returns the arguments of a call with `***` for values whose names look secret (`password`, `api_key`, `Authorization`), nested ones
-    too."""
-    return {name: "***" if _is_secret(str(name)) else _masked_inside(value) for name, value in arguments.items()}
-
-
-def _is_secret(name: str) -> bool:
-    return _SECRET.search(_HUMP.sub("_", name).lower().replace("-", "_")) is not None
-
-
-def _masked_inside(value: object) -> object:
-    if isinstance(value, Mapping):
-        return masked(value)
-    if isinstance(value, list | tuple):
-        inside = [_masked_inside(item) for item in value]
-        return tuple(inside) if isinstance(value, tuple) else inside
-    return value
 
 
 def cleaned(text: str) -> str:

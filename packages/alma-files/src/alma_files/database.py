@@ -15,8 +15,8 @@ from pathlib import Path
 
 from alma import journal
 from alma.errors import CorruptStoreError, StorageError
-from alma.file_locks import lock
 from alma.files import STORE_HEADER
+from alma.folders import lock
 from alma.journal import UPGRADED, JournalRecord
 from alma.storage.relational.reembedding import SERVING
 from alma.storage.relational.rows import text_hash

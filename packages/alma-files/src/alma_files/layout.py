@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from alma import folders
 from alma.errors import CorruptStoreError, StorageError
-from alma.file_locks import lock
 from alma.files import STORE_HEADER
+from alma.folders import lock
 from alma.storage.sqlite.driver_errors import storage_errors
 
 FORMAT, FORMER_FORMAT = 2, 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from alma.file_locks import lock, unlock
+from alma.folders import lock, unlock
 from alma.storage.sqlite.driver_errors import locked, unusable
 
 PAUSE = 0.002

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from alma.text import cleaned, masked, normalised, one_line, shortened
+from alma.text import cleaned, normalised, one_line, shortened
 
 CHOICE_CHARS = 40
 CHOICE_WORDS = 3
@@ -27,6 +27,8 @@ MOST_SCHEMAS = 1_000
 
 _PLAIN = (str, int, bool)
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
+_SECRET = re.compile("passw|passphrase|pwd|secret|credential|authori[sz]ation|api_?key|(?:^|_)key(?:_|$)|token(?:_|$)")
 _ADDRESS = re.compile(r"\S@\S|://")
 
 
@@ -117,7 +119,7 @@ def _varies(value: str) -> bool:
 
 
 def _called(use: ToolUse, values: Mapping[str, Any]) -> str:
-    shown = masked(values)
+    shown = mask(values)
     said = [f"{name}={_value(shown[name])}" if name in shown else str(name) for name in sorted(use.arguments, key=str)]
     return f"{use.name}({', '.join(said)})" if said else use.name
 
@@ -143,3 +145,19 @@ def _read(arguments: object) -> Mapping[str, Any]:
     if isinstance(arguments, Mapping):
         return arguments
     return {"input": arguments} if arguments else {}
+
+
+def mask(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Returns the arguments of a call with `***` for values whose names look secret (`password`, `api_key`, `Authorization`), nested ones
+    too."""
+    return {name: "***" if _is_secret(str(name)) else _mask_inside(value) for name, value in arguments.items()}
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(_HUMP.sub("_", name).lower().replace("-", "_")) is not None
+
+
+def _mask_inside(value: object) -> object:
+    if isinstance(value, Mapping):
+        return mask(value)
+    return [_mask_inside(item) for item in value] if isinstance(value, list | tuple) else value

@@ -41,7 +41,7 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
     _refuse_control_characters("storage_dir", text)
     try:
         expanded = Path(text).expanduser()
-        path = _normal(expanded) if expanded.is_absolute() else _inside(project_folder.resolve(), expanded)
+        path = Path(os.path.normpath(expanded)) if expanded.is_absolute() else _inside(project_folder.resolve(), expanded)
         path = path.resolve()
         if path.is_symlink():  # it leads to itself, which `resolve` passes over since Python 3.13
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -53,12 +53,8 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
     return path
 
 
-def _normal(path: Path) -> Path:
-    return Path(os.path.normpath(path))
-
-
 def _inside(root: Path, relative: Path) -> Path:
-    path = _normal(root / relative)
+    path = Path(os.path.normpath(root / relative))
     if not path.is_relative_to(root):
         named = quoted(os.fspath(relative), _LONGEST)
         raise ConfigurationError(f"storage_dir {named} leads out of {root}; give an absolute path if that is meant")

@@ -1,32 +1,35 @@
 """All configuration settings, as frozen values."""
 
 import os
+import re
 from collections.abc import Mapping
+from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from alma.config.forgetting import ForgettingSettings, MaintenanceSettings
-from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError, MissingDependencyError
 from alma.scoring import LARGEST_WEIGHT
-from alma.text import quoted
+from alma.text import name_nearest, quoted
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.value import Value
 
 STORAGES = ("sqlite",)
 STORAGES_OF_PACKAGES = {"file": "files", **{name: name for name in ("postgres", "qdrant", "chroma", "pinecone", "azure")}}
-"""The extra of alma-core that installs the package of a storage, by its name."""
-"""Names that packages beside this one bring: `postgres` is in alma-postgres."""
+"""The extra of alma-core that installs the package of a storage, by the storage's name: `postgres` is in alma-postgres."""
 EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure")
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Text = Annotated[str, Field(min_length=1)]
 Dimension = Annotated[int, Field(ge=1, le=65_536)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 Weight = Annotated[float, Field(ge=0.0, le=LARGEST_WEIGHT, allow_inf_nan=False)]
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LONGEST_PERIOD = 10_000
 
 
 def _clean_name(value: str) -> str:
@@ -38,6 +41,54 @@ def _clean_name(value: str) -> str:
     return name
 
 
+def _absolute(value: Path) -> Path:
+    if not value.is_absolute():
+        raise ValueError("must be an absolute path")
+    return value
+
+
+def _period(value: Any) -> Any:
+    """Parses a duration such as "30m", "12h", "1d" or "2w" into a timedelta."""
+    if isinstance(value, timedelta):
+        return value
+    found = re.fullmatch(r"\s*([0-9]{1,5})\s*([mhdw])\s*", value) if isinstance(value, str) else None
+    if found is None or int(found[1]) > _LONGEST_PERIOD:
+        raise ValueError('must be a duration such as "30m", "12h", "1d" or "2w"')
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def check_storage(name: str) -> str:
+    """Returns the name of a kind of store if it can be opened here. `MissingDependencyError` names the package that one comes with,
+    `ConfigurationError` the nearest name."""
+    if name in STORAGES:
+        return name
+    there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
+    missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
+    if extra := missing.get(name):
+        raise MissingDependencyError(
+            f"storage: {name!r} comes with the package alma-{extra}, which is not installed: "
+            f'pip install "alma-core[{extra}]"; there is {", ".join(there)}'
+        )
+    return _one_of("storage", name, there, tuple(missing))
+
+
+def _check_embedder(name: str) -> str:
+    return name if name in EMBEDDERS else _one_of("embedding_provider", name, (*EMBEDDERS, *_installed("alma.embedders")), ())
+
+
+def _installed(group: str) -> list[str]:
+    """Returns the names that other packages add."""
+    return sorted(entry.name for entry in entry_points(group=group))
+
+
+def _one_of(key: str, value: str, built: tuple[str, ...], of_packages: tuple[str, ...]) -> str:
+    if value in built:
+        return value
+    choice = f"there is {', '.join(built)}" + (f" (with packages of their own: {', '.join(of_packages)})" if of_packages else "")
+    raise ConfigurationError(f"{key}: unknown {quoted(value)}{name_nearest(value, built + of_packages)}; {choice}")
+
+
+AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_clean_name)]
 """Name of a project or an agent: 1 to 200 characters, without surrounding spaces."""
 
@@ -64,10 +115,62 @@ class ScoringSettings(Value):
     half_life_days: Annotated[float, Field(gt=0.0, le=36_500.0, allow_inf_nan=False)] | None = None
 
 
+class ForgettingRule(Value):
+    """Conditions under which memories of a kind are archived. A condition that is `None` archives none.
+
+    `max_age_days` counts from when a memory was last seen, as recency does. `min_usefulness` is a bound on the factor that usefulness
+    gives, from 0.75 to 1.25, and applies only to memories with enough usage data. `max_count` is a quota for each owner; the least
+    valuable memories above it are archived.
+    """
+
+    max_age_days: Annotated[float, Field(gt=0.0, le=365_000.0, allow_inf_nan=False)] | None = None
+    min_confidence: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = None
+    min_usefulness: Annotated[float, Field(ge=0.75, le=1.25, allow_inf_nan=False)] | None = None
+    max_count: Count | None = None
+
+
+class OutcomeRule(ForgettingRule):
+    """Adds a limit on the raw outcomes that each agent keeps: the oldest beyond the `window` are archived."""
+
+    window: Count | None = 10_000
+
+
+class ForgettingSettings(Value):
+    """Rules by kind; `kinds` has those of kinds that the user registered. By default only the window of outcomes is active."""
+
+    heuristic: ForgettingRule = ForgettingRule()
+    outcome: OutcomeRule = OutcomeRule()
+    anti_pattern: ForgettingRule = ForgettingRule()
+    domain_knowledge: ForgettingRule = ForgettingRule()
+    user_preference: ForgettingRule = ForgettingRule()
+    kinds: dict[str, ForgettingRule] = Field(default_factory=dict)
+
+    @field_validator("kinds")
+    @classmethod
+    def _check_kinds(cls, value: dict[str, ForgettingRule]) -> dict[str, ForgettingRule]:
+        for kind in value.keys() & _BUILT_IN:
+            raise ValueError(f"{kind} is a built-in kind; its rule stands beside `kinds`")
+        return value
+
+    def rule_of(self, kind: str) -> ForgettingRule:
+        """Returns the rule for a kind; all its conditions may be `None`."""
+        rule: ForgettingRule = getattr(self, kind) if kind in _BUILT_IN else self.kinds.get(kind, ForgettingRule())
+        return rule
+
+
+_BUILT_IN = frozenset(ForgettingSettings.model_fields) - {"kinds"}
+
+
+class MaintenanceSettings(Value):
+    """How often a background thread of the open store archives what is due. `None` disables it."""
+
+    every: Annotated[timedelta, BeforeValidator(_period), Field(ge=timedelta(minutes=1))] | None = None
+
+
 class EncryptionSettings(Value):
     """Where the key of an encrypted store is: a file, or a variable of the environment. The key itself is never in a configuration."""
 
-    key_file: Path | None = None
+    key_file: AbsolutePath | None = None
     key_env: Text | None = None
 
     def key(self, environ: Mapping[str, str] = os.environ) -> Path | bytes:
@@ -86,13 +189,6 @@ class EncryptionSettings(Value):
         if (self.key_file is None) is (self.key_env is None):
             raise ValueError("name one place of the key: key_file or key_env")
         return self
-
-    @field_validator("key_file")
-    @classmethod
-    def _absolute(cls, value: Path | None) -> Path | None:
-        if value is not None and not value.is_absolute():
-            raise ValueError("must be an absolute path")
-        return value
 
 
 class PostgresSettings(Value):
@@ -189,10 +285,10 @@ class Settings(Value):
     by `sqlite`."""
 
     project_id: Name
-    storage: str = "sqlite"
-    embedding_provider: str = "auto"
-    storage_dir: Path
-    db_name: str = "alma.db"
+    storage: Annotated[str, AfterValidator(check_storage)] = "sqlite"
+    embedding_provider: Annotated[str, AfterValidator(_check_embedder)] = "auto"
+    storage_dir: AbsolutePath
+    db_name: Annotated[str, AfterValidator(check_db_name)] = "alma.db"
     embedding_dim: Dimension | None = None
     lock_timeout: Annotated[float, Field(ge=0.0, le=3600.0, allow_inf_nan=False)] | None = None
     redact: Literal["on", "off", "personal"] = "on"
@@ -222,56 +318,3 @@ class Settings(Value):
         """The block that bears the name of the storage, if there is one. Passwords stay hidden in `SecretStr`."""
         block = getattr(self, self.storage, None)
         return block.model_dump(exclude_none=True, by_alias=True) if isinstance(block, Value) else {}
-
-    @field_validator("storage")
-    @classmethod
-    def _known_storage(cls, value: str) -> str:
-        return check_storage(value)
-
-    @field_validator("embedding_provider")
-    @classmethod
-    def _known_embedder(cls, value: str) -> str:
-        return value if value in EMBEDDERS else _one_of("embedding_provider", value, _all_embedders(), ())
-
-    @field_validator("storage_dir")
-    @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        if not value.is_absolute():
-            raise ValueError("must be an absolute path")
-        return value
-
-    @field_validator("db_name")
-    @classmethod
-    def _plain_name(cls, value: str) -> str:
-        return check_db_name(value)
-
-
-def check_storage(name: str) -> str:
-    """Returns the name of a kind of store if it can be opened here. `MissingDependencyError` names the package that one comes with,
-    `ConfigurationError` the nearest name."""
-    if name in STORAGES:
-        return name
-    there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
-    missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
-    if extra := missing.get(name):
-        raise MissingDependencyError(
-            f"storage: {name!r} comes with the package alma-{extra}, which is not installed: "
-            f'pip install "alma-core[{extra}]"; there is {", ".join(there)}'
-        )
-    return _one_of("storage", name, there, tuple(missing))
-
-
-def _all_embedders() -> tuple[str, ...]:
-    return (*EMBEDDERS, *_installed("alma.embedders"))
-
-
-def _installed(group: str) -> list[str]:
-    """The names that other packages add."""
-    return sorted(entry.name for entry in entry_points(group=group))
-
-
-def _one_of(key: str, value: str, built: tuple[str, ...], of_packages: tuple[str, ...]) -> str:
-    if value in built:
-        return value
-    choice = f"there is {', '.join(built)}" + (f" (with packages of their own: {', '.join(of_packages)})" if of_packages else "")
-    raise ConfigurationError(f"{key}: unknown {quoted(value)}{suggestion(value, built + of_packages)}; {choice}")

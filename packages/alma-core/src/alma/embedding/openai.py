@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypedDict, Unpack
 from urllib.parse import quote
 
 import numpy as np
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr, Strict, StrictInt, ValidationError
 
-from alma.embedding.names import OPENAI_PREFIX
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.text import shortened
 from alma.types.embedding import Fingerprint
@@ -32,6 +31,8 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+PREFIX = "openai/"
+"""Prefix of the recorded model of an embedder over HTTP."""
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "text-embedding-3-small"
 AZURE_API_VERSION = "2024-10-21"
@@ -50,16 +51,6 @@ LONGEST_ASKED_WAIT = 120.0
 RETRIED = frozenset({408, 409, 425, 429})
 OUT_OF_CREDIT = "insufficient_quota"
 LONGEST_MESSAGE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The target of requests: the URL, the headers that hold the key, and the fields of the body beside the texts."""
-
-    url: str
-    key: SecretStr | None
-    headers: Mapping[str, SecretStr]
-    body: Mapping[str, Any]
 
 
 class Limits(TypedDict, total=False):
@@ -81,8 +72,19 @@ class _Failure:
     asked: float | None = None
 
 
+class _Vector(BaseModel):
+    index: StrictInt
+    embedding: list[Annotated[float, Strict()]]
+
+
+class _Answer(BaseModel):
+    """The part of an answer that is read."""
+
+    data: list[_Vector]
+
+
 class _AnswerError(Exception):
-    """Raised for a response that does not match the request; the text says how."""
+    """An answer does not match the request; the text says how."""
 
 
 class EndpointEmbedder:
@@ -95,8 +97,11 @@ class EndpointEmbedder:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        url: httpx.URL,
+        key: SecretStr | None,
         *,
+        headers: Mapping[str, SecretStr],
+        body: Mapping[str, Any],
         model: str,
         dimension: int | None,
         batch_size: int = 128,
@@ -116,13 +121,13 @@ class EndpointEmbedder:
                 f"The dimension of {model!r} is not known here: set embedding_dim to the length of its vectors"
             )
         asked = {"dimensions": chosen} if model.startswith(SHORTENABLE) and chosen != known else {}
-        self._endpoint, self._body = endpoint, {**endpoint.body, **asked}
+        self._url, self._key, self._headers, self._body = str(url), key, headers, {**body, **asked}
         self._batch_size, self._max_characters = batch_size, max_characters
         self._max_retries, self._sleep, self._chance = max_retries, sleep, chance
         self._client = client = httpx.Client(timeout=timeout)
         self._release = weakref.finalize(self, client.close)
         self._fingerprint = Fingerprint(
-            model=f"{OPENAI_PREFIX}{model}",
+            model=f"{PREFIX}{model}",
             revision="",
             dimension=chosen,
             precision="float32",
@@ -130,8 +135,10 @@ class EndpointEmbedder:
             preparation=f"cut-{max_characters}-1",
         )
 
+        self._described = f"{PREFIX}{model} at {url.copy_with(username='', password='', query=None)}"
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._fingerprint.model} at {self._place}>"
+        return f"<{type(self).__name__} {self._described}>"
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -147,21 +154,16 @@ class EndpointEmbedder:
         answer."""
         vectors = np.empty((len(texts), self._fingerprint.dimension), np.float32)
         for start in range(0, len(texts), self._batch_size):
-            batch = [self._prepared(text) for text in texts[start : start + self._batch_size]]
-            vectors[start : start + len(batch)] = self._batch(batch)
+            batch = texts[start : start + self._batch_size]
+            prepared = [text[: self._max_characters] if text.strip() else BLANK for text in batch]
+            answer = self._ask({**self._body, "input": prepared})
+            try:
+                vectors[start : start + len(batch)] = _read_rows(answer, len(batch), self._fingerprint.dimension)
+            except _AnswerError as error:
+                raise EmbeddingError(f"{self._described}: {error}") from error
         return vectors
 
-    def _prepared(self, text: str) -> str:
-        return text[: self._max_characters] if text.strip() else BLANK
-
-    def _batch(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        answer = self._answer({**self._body, "input": list(texts)})
-        try:
-            return _rows_of(answer, count=len(texts), dimension=self._fingerprint.dimension)
-        except _AnswerError as error:
-            raise EmbeddingError(f"{self._described}: {error}") from error
-
-    def _answer(self, body: dict[str, Any]) -> bytes:
+    def _ask(self, body: dict[str, Any]) -> bytes:
         retrying = Retrying(  # made for each request: kept, it would hold the embedder, which could not close its connections
             retry=retry_if_result(lambda answer: isinstance(answer, _Failure)),
             stop=self._is_over,
@@ -202,8 +204,8 @@ class EndpointEmbedder:
 
     def _post(self, content: bytes) -> httpx.Response:
         """Sends a request. A function of its own, so that no function that raises has the key in a variable."""
-        headers = {name: value.get_secret_value() for name, value in self._endpoint.headers.items()}
-        return self._client.post(self._endpoint.url, content=content, headers={"Content-Type": "application/json", **headers})
+        headers = {name: value.get_secret_value() for name, value in self._headers.items()}
+        return self._client.post(self._url, content=content, headers={"Content-Type": "application/json", **headers})
 
     def _refused(self, answer: httpx.Response) -> _Failure:
         code, said = map(self._without_key, _complaint(answer))
@@ -216,17 +218,8 @@ class EndpointEmbedder:
         headers = answer.headers
         return _Failure(what, _asked_wait(headers.get("retry-after"), headers.get("retry-after-ms")))
 
-    @property
-    def _described(self) -> str:
-        return f"{self._fingerprint.model} at {self._place}"
-
-    @property
-    def _place(self) -> str:
-        """URL without user, password and query."""
-        return str(httpx.URL(self._endpoint.url).copy_with(username="", password="", query=None))
-
     def _without_key(self, text: str) -> str:
-        plain = text.replace(self._endpoint.key.get_secret_value(), "***") if self._endpoint.key else text
+        plain = text.replace(self._key.get_secret_value(), "***") if self._key else text
         return shortened(" ".join(plain.split()), LONGEST_MESSAGE)
 
 
@@ -254,8 +247,8 @@ class OpenAIEmbedder(EndpointEmbedder):
                 "a server of your own needs a base_url"
             )
         headers = {} if key is None else {"Authorization": SecretStr(f"Bearer {key.get_secret_value()}")}
-        place = str(url.copy_with(path=url.path.rstrip("/") + "/embeddings"))
-        super().__init__(Endpoint(place, key, headers, {"model": model}), model=model, dimension=dimension, **limits)
+        place = url.copy_with(path=url.path.rstrip("/") + "/embeddings")
+        super().__init__(place, key, headers=headers, body={"model": model}, model=model, dimension=dimension, **limits)
 
 
 class AzureOpenAIEmbedder(EndpointEmbedder):
@@ -279,8 +272,8 @@ class AzureOpenAIEmbedder(EndpointEmbedder):
         if key is None:
             raise ConfigurationError("The azure embedder needs an api_key")
         path = f"{url.path.rstrip('/')}/openai/deployments/{quote(deployment, safe='')}/embeddings"
-        place = str(url.copy_with(path=path, params={"api-version": api_version}))
-        super().__init__(Endpoint(place, key, {"api-key": key}, {}), model=model or deployment, dimension=dimension, **limits)
+        place = url.copy_with(path=path, params={"api-version": api_version})
+        super().__init__(place, key, headers={"api-key": key}, body={}, model=model or deployment, dimension=dimension, **limits)
 
 
 def _check_limits(**limits: tuple[float, float]) -> None:
@@ -348,51 +341,24 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _rows_of(answer: bytes, *, count: int, dimension: int) -> "NDArray[np.float32]":
+def _read_rows(answer: bytes, count: int, dimension: int) -> "NDArray[np.float32]":
     """Returns `count` unit rows in the order of their `index`. Raises `_AnswerError` for wrong counts or lengths and for values that no
     vector has."""
-    items = _items(answer)
+    try:
+        items = sorted(_Answer.model_validate_json(answer).data, key=lambda item: item.index)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _AnswerError(f"its answer is not JSON with vectors in `data`: {place} {first['msg']}") from error
     if len(items) != count:
         raise _AnswerError(f"it gave {len(items)} vectors for {count} texts")
-    if sorted(_index(item) for item in items) != list(range(count)):
+    if [item.index for item in items] != list(range(count)):
         raise _AnswerError("its vectors are not numbered from 0 without gaps")
-    rows = np.empty((count, dimension), np.float64)
-    for item in items:
-        rows[item["index"]] = _row(item.get("embedding"), dimension)
+    if odd := [len(item.embedding) for item in items if len(item.embedding) != dimension]:
+        raise _AnswerError(f"it gave vectors of {odd[0]} dimensions, but {dimension} are expected; set embedding_dim to {odd[0]}")
+    rows = np.array([item.embedding for item in items], np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all():
-        raise _AnswerError("it gave a vector with values that are not finite")
-    if not lengths.all():
-        raise _AnswerError("it gave a vector of zeros")
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise _AnswerError("it gave a vector of zeros, or with values that are not finite")
     unit: NDArray[np.float32] = (rows / lengths).astype(np.float32)
     return unit
-
-
-def _items(answer: bytes) -> Sequence[dict[str, Any]]:
-    try:
-        items = json.loads(answer)["data"]
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise _AnswerError("its answer is not JSON with `data`") from error
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _AnswerError("`data` of its answer is not a list of objects")
-    return items
-
-
-def _index(item: dict[str, Any]) -> int:
-    index = item.get("index")
-    if type(index) is not int:
-        raise _AnswerError("one of its vectors has no number")
-    return index
-
-
-def _row(values: Any, dimension: int) -> "NDArray[np.float64]":
-    if not isinstance(values, list) or any(type(value) not in (float, int) for value in values):
-        raise _AnswerError("one of its vectors is not a list of numbers")
-    if len(values) != dimension:
-        raise _AnswerError(
-            f"it gave vectors of {len(values)} dimensions, but {dimension} are expected; set embedding_dim to {len(values)}"
-        )
-    try:
-        return np.array(values, np.float64)
-    except OverflowError as error:
-        raise _AnswerError("it gave a vector with values that are not finite") from error

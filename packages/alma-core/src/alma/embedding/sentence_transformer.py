@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alma.embedding.names import SENTENCE_TRANSFORMERS
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.types.embedding import Fingerprint
 
@@ -38,6 +37,7 @@ FILES = (
 )
 """The files of a model that are downloaded: configuration, tokenizer and weights. No pickled weights, which can hold code."""
 
+MODEL = "sentence-transformers"
 HASHED = ("modules.json", "*config.json", "config_sentence_transformers.json", "tokenizer.json", "*.safetensors")
 OWN_PARTS = "sentence_transformers."
 OTHER_RUNTIMES = frozenset({"onnx", "openvino"})
@@ -87,12 +87,12 @@ class SentenceTransformersEmbedder:
                 )
         except Exception as failure:  # torch and the tokenizers have no error class of their own
             raise EmbeddingError(f"The model could not embed a batch that begins with {texts[0][:80]!a}: {failure}") from failure
-        return _checked(np.asarray(vectors, np.float32))
+        return np.asarray(vectors, np.float32)
 
     def _described(self, folder: Path) -> Fingerprint:
         weights = next(iter(self._model.parameters()))
         return Fingerprint(
-            model=SENTENCE_TRANSFORMERS,
+            model=MODEL,
             revision=_checksum(folder)[:REVISION_DIGITS],
             dimension=int(self._model.get_embedding_dimension() or 0),
             precision=str(weights.dtype).removeprefix("torch."),
@@ -165,10 +165,3 @@ def _hashed(folder: Path) -> Iterator[str]:
             place = path.relative_to(folder)
             if place.parts[0] not in OTHER_RUNTIMES and place.name not in NOT_ABOUT_VECTORS:
                 yield place.as_posix()
-
-
-def _checked(vectors: "NDArray[np.float32]") -> "NDArray[np.float32]":
-    lengths = np.linalg.norm(vectors, axis=1)
-    if not np.all(np.abs(lengths - 1) <= 1e-3):  # also false for NaN
-        raise EmbeddingError("The model gave a vector that is not finite or not of length 1")
-    return vectors

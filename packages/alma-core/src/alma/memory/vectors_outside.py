@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from alma.errors import AlmaError, StorageError
-from alma.file_locks import lock
+from alma.folders import lock
 from alma.forking import renewed_in_children
 from alma.protocols import CandidateFactory, Project, StoredVectors, VectorsRequest
 from alma.vectors import ComposedIndex, StoredScorer

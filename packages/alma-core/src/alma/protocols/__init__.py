@@ -5,23 +5,29 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 
 from typing import TYPE_CHECKING
 
-from alma.protocols.knowledge import FindContradictions as FindContradictions
 from alma.protocols.models import LLM as LLM
 from alma.protocols.models import Clock as Clock
 from alma.protocols.models import Embedder as Embedder
+from alma.protocols.models import FindContradictions as FindContradictions
 from alma.protocols.models import WordEmbedder as WordEmbedder
-from alma.protocols.projects import Erasable as Erasable
-from alma.protocols.projects import Portable as Portable
-from alma.protocols.projects import Project as Project
-from alma.protocols.reading import Figures as Figures
-from alma.protocols.reading import Journaled as Journaled
-from alma.protocols.reading import Log as Log
-from alma.protocols.reading import Lookups as Lookups
-from alma.protocols.reading import Memories as Memories
-from alma.protocols.reading import Outcomes as Outcomes
-from alma.protocols.reading import Records as Records
-from alma.protocols.reading import Searchable as Searchable
-from alma.protocols.reading import Snapshot as Snapshot
+from alma.protocols.project import Erasable as Erasable
+from alma.protocols.project import Figures as Figures
+from alma.protocols.project import Journaled as Journaled
+from alma.protocols.project import JournalWrites as JournalWrites
+from alma.protocols.project import Log as Log
+from alma.protocols.project import Lookups as Lookups
+from alma.protocols.project import Memories as Memories
+from alma.protocols.project import MemoryWrites as MemoryWrites
+from alma.protocols.project import NextWrite as NextWrite
+from alma.protocols.project import Outcomes as Outcomes
+from alma.protocols.project import Portable as Portable
+from alma.protocols.project import Project as Project
+from alma.protocols.project import Records as Records
+from alma.protocols.project import RecordWrites as RecordWrites
+from alma.protocols.project import Searchable as Searchable
+from alma.protocols.project import Snapshot as Snapshot
+from alma.protocols.project import VectorWrites as VectorWrites
+from alma.protocols.project import Write as Write
 from alma.protocols.stores import CachesVectors as CachesVectors
 from alma.protocols.stores import Copyable as Copyable
 from alma.protocols.stores import Encryptable as Encryptable
@@ -40,12 +46,6 @@ from alma.protocols.vectors import ExactScorer as ExactScorer
 from alma.protocols.vectors import Snapshotable as Snapshotable
 from alma.protocols.vectors import StoredVectors as StoredVectors
 from alma.protocols.vectors import VectorIndex as VectorIndex
-from alma.protocols.writing import JournalWrites as JournalWrites
-from alma.protocols.writing import MemoryWrites as MemoryWrites
-from alma.protocols.writing import NextWrite as NextWrite
-from alma.protocols.writing import RecordWrites as RecordWrites
-from alma.protocols.writing import VectorWrites as VectorWrites
-from alma.protocols.writing import Write as Write
 from alma.types.contradictions import Disputes as Disputes
 from alma.types.found import Candidate as Candidate
 from alma.types.found import CommonWords as CommonWords

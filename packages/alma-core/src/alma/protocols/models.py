@@ -1,10 +1,12 @@
-"""Protocols of models, and the clock."""
+"""Protocols of models, the clock, and what a package that knows more of facts gives the core."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from alma.types.contradictions import Disputes
 from alma.types.embedding import Fingerprint
+from alma.types.memories import DomainKnowledge, UserPreference
 
 if TYPE_CHECKING:
     from alma.types.found import Matrix
@@ -38,3 +40,8 @@ class LLM(Protocol):
 
     def complete(self, prompt: str, /) -> str:
         """Returns the model's answer."""
+
+
+FindContradictions = Callable[[Sequence[DomainKnowledge | UserPreference]], Disputes]
+"""Returns which of the facts and preferences of a slice, best first, contradict each other. Thread-safe. Found by the entry point
+`alma.contradictions`; without one, none are looked for."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from alma.protocols.projects import Project
+from alma.protocols.project import Project
 from alma.protocols.vectors import CandidateSearch
 from alma.types.embedding import Fingerprint
 from alma.types.reports import VerifyReport

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.distinct import distinct
 from alma.storage.relational.text_index import Integers
 from alma.types.found import TextLengths
 
@@ -123,7 +122,7 @@ class TextTable:
 
     def _slots_of(self, partitions: Integers) -> Slots:
         """The slot of each partition; new ones get the next."""
-        occurring, inverse = distinct(partitions)
+        occurring, inverse = np.unique(partitions, return_inverse=True)
         slots = [self._slot_of.setdefault(partition, len(self._slot_of)) for partition in occurring.tolist()]
         if len(self._slot_of) > len(self._counts):
             more = len(self._slot_of) - len(self._counts)

@@ -1,17 +1,23 @@
-"""Protocols for reading a project."""
+"""One project of a store: protocols for reading it and for writing to it.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+One call of the façade is one write, in one transaction, with one journal record.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import EllipsisType
 from typing import Any, Protocol
 
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
 from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
-from alma.types.memories import AnyMemory
+from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
 from alma.types.stored import (
+    Change,
     DayCount,
     Entry,
+    Erased,
     JournalEntry,
     PartitionCount,
     PartitionDay,
@@ -189,3 +195,130 @@ class Snapshot(Protocol):
 
     def purged(self) -> Iterator[ExportedPurge]:
         """Returns the digests of what was purged; none for one agent or one user."""
+
+
+class MemoryWrites(Protocol):
+    """Writes memories and their counts."""
+
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
+        """Stores a memory with its passages. A passage whose text is in `vectors` gets that float16 vector. `ConflictError` if the id exists."""
+
+    def replace(
+        self,
+        memory: Memory,
+        passages: Sequence[Passage],
+        vectors: Mapping[str, bytes],
+        *,
+        archived_at: int | EllipsisType | None = ...,
+    ) -> None:
+        """Replaces the memory of the same id, as `add` would store it; its usage stays, and whether it is archived, unless `archived_at` is
+        given. `MemoryNotFoundError` if there is none."""
+
+    def change_memory(self, memory_id: str, **columns: Any) -> None:
+        """Changes columns of a memory's row, and single fields of `body`. `archived_at` removes it from every search, or restores it."""
+
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds to used, ignored, thumbs_up, thumbs_down, credited_successes or credited_trials of memories, by id. Negative numbers subtract,
+        never below 0.
+
+        `MemoryNotFoundError`, and nothing is counted, if an id is unknown.
+        """
+
+
+class RecordWrites(Protocol):
+    """Writes small versioned records."""
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        """Stores a small record whose newest version is `version`, 0 for none. `ConflictError` if another version is stored meanwhile.
+
+        `at` is the time of its creation in microseconds since 1970; by default that of this write.
+        """
+
+    def put_records(self, records: Mapping[tuple[str, str], tuple[int, Mapping[str, Any]]], *, at: int | None = None) -> None:
+        """Stores small records as `put_record` does, by kind and key, each with its newest version and its new body. After a `ConflictError` the
+        write has to be given up."""
+
+    def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Deletes a small record whose newest version is `version` with this `body`. `ConflictError` if it differs or does not exist."""
+
+
+class VectorWrites(Protocol):
+    """Writes vectors that no passage has."""
+
+    def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
+        """Stores the float16 vectors of texts without a passage, for later comparisons."""
+
+
+class JournalWrites(Protocol):
+    """The write as a record of the journal."""
+
+    @property
+    def seq(self) -> int:
+        """The number that the journal record will have."""
+
+    @property
+    def stored(self) -> Lookups:
+        """The stored rows, as this write sees them. Reads through the write's own session, as every read of a write does."""
+
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """Returns the journal records after a `seq`, oldest first, without this write's own."""
+
+    def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
+        """Applies changes to logical rows, each at most once, and updates full text, vectors and index changes with them.
+
+        Each new embedded text needs its float16 vector in `vectors`; a strategy that is tried again should have it there. `ConflictError` if a
+        row is not what its change expects. Changes of the table `PURGE` change no row: they note what another project purged.
+        """
+
+
+class Write(MemoryWrites, RecordWrites, VectorWrites, JournalWrites, Protocol):
+    """The changes of one call. They are stored together with the journal record that lists them, or not at all."""
+
+
+NextWrite = Callable[[], AbstractContextManager[Write]]
+"""Begins the next write of a transaction that has several."""
+
+
+class Portable(Protocol):
+    """Lists a project's content and moves it."""
+
+    def snapshot(self, *, agent: str | None = None, user: str | None = None) -> AbstractContextManager[Snapshot]:
+        """Opens a consistent view of everything, or of what belongs to one agent or one user. Other reads of this thread meanwhile see the
+        present, and it may write."""
+
+    def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> Sequence[int]:
+        """Returns rows of memories of some partitions, by time of creation, archived ones excluded."""
+
+    def writes(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[NextWrite]:
+        """As `Project.write`, for a call too large for one journal record: each write has its own record, and all are stored or none."""
+
+
+class Erasable(Protocol):
+    """Erases content for good."""
+
+    def purge(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        records: Sequence[str],
+        actor: str,
+        at: int,
+        then: Callable[[NextWrite, Erased], object] | None = None,
+    ) -> Erased | None:
+        """Erases memories and small records in one transaction: their rows, and the payload of every journal record that changed them.
+
+        A record is named "kind/key"; "kind/key/" stands for all whose key is that and a number. Returns `None` if none of them ever existed.
+        `then` writes more in the same transaction, for example a replacement, given what was erased; it is not called if nothing was. Each of
+        its writes has a journal record.
+        """
+
+
+class Project(Lookups, Memories, Searchable, Log, Figures, Journaled, Portable, Erasable, Protocol):
+    """One project of a store. Its first write creates it; until then it reads as empty. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+
+    def write(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[Write]:
+        """Opens one call's write, under the project's lock. `at` is in microseconds since 1970. An exception inside rolls all of it back."""
