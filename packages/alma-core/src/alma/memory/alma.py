@@ -22,10 +22,8 @@ from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
 from alma.memory.package_records import Records, checked_kind
-from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
-from alma.memory.recall import strategies as tried
-from alma.memory.recall.request import RetrieveRequest
-from alma.memory.recall.search import ARMS
+from alma.memory.recall import advice, check, explain, explanations, retrieve
+from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.redacting import Redact
 from alma.memory.watching import reports_operations
 from alma.protocols import Clock, Embedder, Store
@@ -376,7 +374,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
         were used last are considered, and 128 strategies.
         """
-        return tried.strategies(
+        return advice.strategies(
             self._room,
             task=task,
             agent=agent,
@@ -395,7 +393,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
 
         `MemoryNotFoundError` if there is no such memory.
         """
-        return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
+        return explanations.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
     @by_place("action")
     def check(
@@ -421,7 +419,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
     ) -> Assessment:
         """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
         without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
+        return advice.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
 
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
@@ -432,7 +430,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
 
         With `agent`, only of one that this agent can see. `MemoryNotFoundError` otherwise. Its `lines()` say it in words.
         """
-        return provenance.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
+        return explanations.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
 
     stats = Admin.get_stats  # the name that alma-memory has for it
 
