@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import Candidate
-from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
+from alma.retrieval.ranking import Contender, Ranked, rank_contenders, select_contenders
 from alma.scoring import Profile
 
 DAY = 86_400_000_000
@@ -19,7 +19,7 @@ Row = tuple[float, int, int, int]
 
 def _contenders(rows: list[Row], limit: int) -> list[Contender]:
     similarities, memories, groups, ties = zip(*sorted(rows, key=lambda row: row[1]), strict=True) if rows else ((), (), (), ())
-    return contenders(
+    return select_contenders(
         np.array(similarities, dtype=np.float64),
         memories=np.array(memories, dtype=np.int64),
         groups=np.array(groups, dtype=np.int64),
@@ -107,7 +107,7 @@ def _ranked(
     now: int = 0,
 ) -> list[Ranked]:
     found = [Contender(memory, similarity, 1) for memory, similarity in similarities.items()]
-    return ranked(found, candidates, kinds=KINDS, profile=profile, now=now, top_k=top_k)
+    return rank_contenders(found, candidates, kinds=KINDS, profile=profile, now=now, top_k=top_k)
 
 
 def test_the_score_is_the_weighted_sum_of_the_factors() -> None:
@@ -133,7 +133,9 @@ def test_a_contender_that_is_gone_is_left_out() -> None:
 def _keeping(kept: set[int], *, top_k: int) -> list[int]:
     found = [Contender(memory, 1 - memory / 20, 1, is_kept=memory in kept) for memory in range(1, 8)]
     candidates = [_candidate(memory, partition=3 if memory in (2, 4) else 1) for memory in range(1, 8)]
-    return [item.memory for item in ranked(found, candidates, kinds=KINDS, profile=ALL_OF_SIMILARITY, now=0, top_k=top_k)]
+    return [
+        item.memory for item in rank_contenders(found, candidates, kinds=KINDS, profile=ALL_OF_SIMILARITY, now=0, top_k=top_k)
+    ]
 
 
 def test_a_contender_that_is_kept_takes_the_place_of_the_worst_of_its_kind() -> None:

@@ -20,10 +20,8 @@ from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
 from alma.memory.operation import forwarded, operation
 from alma.memory.package_records import Records, checked_kind
-from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
-from alma.memory.recall import strategies as tried
-from alma.memory.recall.request import RetrieveRequest
-from alma.memory.recall.search import ARMS
+from alma.memory.recall import advice, check, explain, explanations, retrieve
+from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
@@ -344,10 +342,10 @@ class ALMA(Additions, Attempts, HarnessMethods):
         return record.learn(self._room, request)
 
     learn_many = forwarded(record.learn_many)
-    strategies = forwarded(tried.strategies)
-    outcomes_behind = forwarded(supporting_outcomes.outcomes_behind)
+    strategies = forwarded(advice.strategies)
+    outcomes_behind = forwarded(explanations.outcomes_behind)
     check = forwarded(check.check)
-    assess = forwarded(assess.assess)
+    assess = forwarded(advice.assess)
 
     @operation
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
@@ -360,7 +358,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
 
         With `agent`, only of one that this agent can see. `MemoryNotFoundError` otherwise. Its `lines()` say it in words.
         """
-        return provenance.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
+        return explanations.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
 
     stats = Admin.get_stats  # the name that alma-memory has for it
 

@@ -72,6 +72,11 @@ class ReadableScope:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def is_empty(self) -> bool:
+        """True where the reader sees neither memories nor counts."""
+        return not self.rows and not any(map(self.counts_without_words, self.known))
+
     def counts_without_words(self, row: int) -> bool:
         """Checks that a partition is one of another user, whose outcomes count for the reader but may not be quoted."""
         one = self.known.get(row)

@@ -127,3 +127,14 @@ def gains_of_time(inside: "NDArray[np.bool_]") -> "Floats":
 def similarity(z: "Floats") -> "Floats":
     """Turns z into a factor in [0, 1] by a fixed logistic function, which keeps the order."""
     return 1.0 / (1.0 + np.exp(MIDDLE - z))
+
+
+OF_COSINE, OF_SHARE, OFFSET = 7.3, 7.4, -6.15
+"""Log-odds of relevance: `OF_COSINE` times the cosine plus `OF_SHARE` times the share of words plus `OFFSET`. They are those of a logistic
+regression (docs: decisions on retrieval) on cosines of all-MiniLM-L6-v2."""
+
+
+def relevance(cosine: float, share: float) -> float:
+    """Returns the probability that a conversation with this cosine, on the scale of all-MiniLM-L6-v2, and this share of words is about the
+    question, so that an agent can say that it does not know. Questions of either sort are taken to be equally frequent."""
+    return 1.0 / (1.0 + math.exp(-(OF_COSINE * cosine + OF_SHARE * share + OFFSET)))

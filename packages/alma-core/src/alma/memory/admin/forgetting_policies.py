@@ -11,7 +11,7 @@ from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, owners_with_outcomes, rules_of
 from alma.protocols import Candidate
-from alma.retrieval.ranking import Contender, ranked
+from alma.retrieval.ranking import Contender, rank_contenders
 from alma.types.identity import to_micros
 from alma.types.partition import Partition
 from alma.types.rules import NO_USE
@@ -152,7 +152,7 @@ def _beyond_quota(place: _Place, quota: int) -> Sequence[str]:
     if place.count() <= quota:
         return []
     room, kind, left = place.room, place.partition.kind, list(place.left())
-    order = ranked(
+    order = rank_contenders(
         [Contender(found.memory, 1.0, 1) for found in left],
         left,
         kinds={place.partition.row: kind},

@@ -33,7 +33,7 @@ from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.operation import operation
 from alma.memory.recall import retrieve
-from alma.memory.recall.request import RetrieveRequest
+from alma.memory.recall.query import RetrieveRequest
 from alma.memory.room import OpenStore, Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write

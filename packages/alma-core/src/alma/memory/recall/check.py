@@ -3,27 +3,33 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.embedding.scale import OWN
 from alma.memory import arguments as args
 from alma.memory.outcome_projection import View
-from alma.memory.recall.near_memories import holding, near
 from alma.memory.recall.ways import found_record, question_of
 from alma.memory.room import Room
 from alma.memory.rules import as_memory
 from alma.memory.scopes import hint_of_agent, readable
+from alma.retrieval import bm25
+from alma.retrieval.query import without_names
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types import sentences
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
+from alma.vectors import AnyIndex
 from alma_learning import Question, Side, is_warned_of, words_of_code
 
 ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
 
 LEAST = 0.4
 """A stated pattern below this cosine to the action is looked at only where both name the same code."""
+
+NEAREST = 100
+"""The number of passages of each owner, those nearest to the action, that are looked at."""
 
 MOST_NAMING = 100
 """The number of stated patterns, those that share most words with the code in an action, that are looked at."""
@@ -52,17 +58,18 @@ def check(
     user = args.optional_name(user_id, "user_id")
     question = question_of(room, *about)
     room.store.texts.query(matched_text(text), room.project)  # an embedder that calls ALMA itself must find no view open
-    stated = _stated(room, reader, user, text)
+    stated = _match_stated(room, reader, user, text)
     with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
-        learned = list(_learned(room, view, text, question, reader))
+        learned = list(_match_learned(room, view, text, question, reader))
     warnings = tuple([*(one for one, is_unlike in learned if not is_unlike), *stated][:MOST])
     elsewhere = tuple(one for one, is_unlike in learned if is_unlike)
     hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
     return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=elsewhere, hint=hint)
 
 
-def _learned(room: Room, view: View, action: str, question: Question, reader: str) -> Iterator[tuple[ActionWarning, bool]]:
-    """The way that the action belongs to, as attempts and as single steps tried it, where it mostly failed; and whether on unlike tasks alone."""
+def _match_learned(room: Room, view: View, action: str, question: Question, reader: str) -> Iterator[tuple[ActionWarning, bool]]:
+    """Yields a warning of the way that the action belongs to, as attempts and as single steps tried it, where it mostly failed; and whether it was
+    tried on unlike tasks only."""
     for is_of_steps in (False, True):
         found = found_record(view, action, question, reader=reader, is_of_steps=is_of_steps)
         if found is None:
@@ -76,7 +83,7 @@ def _learned(room: Room, view: View, action: str, question: Question, reader: st
         same_words = normalised(action) in map(normalised, row.wordings)
         warning = ActionWarning(
             anti_pattern=pattern,
-            similarity=1.0 if same_words else _cosine(room, action, row.way),
+            similarity=1.0 if same_words else _compare_way(room, action, row.way),
             summary=record.line(None),
             shared_from=record.shared_from,
             record=record,
@@ -84,20 +91,24 @@ def _learned(room: Room, view: View, action: str, question: Question, reader: st
         yield warning, way.is_elsewhere and way.table.nearness < UNLIKE
 
 
-def _cosine(room: Room, action: str, way: str) -> float:
+def _compare_way(room: Room, action: str, way: str) -> float:
     one, other = (room.store.texts.query(matched_text(text), room.project) for text in (action, way))
     return float(one @ other)
 
 
-def _stated(room: Room, reader: str, user: str | None, action: str) -> list[ActionWarning]:
-    """The stated patterns that the action matches, nearest first, each text once."""
-    scale = room.store.texts.scale(room.project)
+def _match_stated(room: Room, reader: str, user: str | None, action: str) -> list[ActionWarning]:
+    """Returns the stated patterns that the action matches, nearest first, each text once."""
+    scope = readable(room, agent=reader, user_id=user)
+    partitions = scope.of_kinds(ANTI_PATTERNS)
+    if not partitions:
+        return []
+    index, scale, beginning = room.index.current(partitions), room.store.texts.scale(room.project), matched_text(action)
     least = (scale or OWN).back(LEAST)
-    beginning = matched_text(action)
-    near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=least)
-    naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
-    partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
-    cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
+    vector = room.store.texts.query(without_names(beginning, scope.owners | {reader}), room.project)
+    near = index.search(vector, partitions=partitions, limit=NEAREST)
+    naming = _find_naming(room, index, partitions, words_of_code(action))
+    wanted = np.unique([*near.memories[near.scores >= least].tolist(), *naming])
+    cosines = _compare(room, index, beginning, wanted)
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= least or row in naming}
     found = [
         (cosines[row], memory)
@@ -107,22 +118,30 @@ def _stated(room: Room, reader: str, user: str | None, action: str) -> list[Acti
     ]
     found.sort(key=lambda pair: (-pair[0], pair[1].agent != reader, pair[1].pattern, pair[1].why_bad, pair[1].id))
     first = {normalised(pattern.pattern) or pattern.pattern: (cosine, pattern) for cosine, pattern in reversed(found)}
-    return [_warning(pattern, cosine, reader) for cosine, pattern in reversed(first.values())]
+    return [_make_warning(pattern, cosine, reader) for cosine, pattern in reversed(first.values())]
 
 
-def _cosines(room: Room, action: str, partitions: Sequence[int], rows: Sequence[int]) -> dict[int, float]:
-    """How near the pattern alone is, the first passage of each; what was found may have been found by its task."""
-    if not rows:
+def _find_naming(room: Room, index: AnyIndex, partitions: Sequence[int], words: Sequence[str]) -> list[int]:
+    """Returns the memories of the partitions that hold most of the words, by their weight."""
+    if not words:
+        return []
+    found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+    memories, ties = index.ties(found.memories)
+    scores = found.scores[found.memories.searchsorted(memories)]
+    best: list[int] = memories[np.lexsort((ties, -scores))[:MOST_NAMING]].tolist()
+    return best
+
+
+def _compare(room: Room, index: AnyIndex, action: str, rows: NDArray[np.int64]) -> dict[int, float]:
+    """Returns how near the action is to the pattern itself, which is the first passage of each memory; another passage may have been found."""
+    if not len(rows):
         return {}
-    vector = room.store.texts.query(action, room.project)
-    scored = room.index.current(partitions).score(vector, memories=np.array(sorted(rows), dtype=np.int64))
-    first: dict[int, tuple[int, float]] = {}
-    for memory, passage, score in zip(scored.memories.tolist(), scored.passages.tolist(), scored.scores.tolist(), strict=True):
-        first[memory] = min(first.get(memory, (passage, score)), (passage, score))
-    return {memory: score for memory, (_, score) in first.items()}
+    scored = index.score(room.store.texts.query(action, room.project), memories=rows)
+    order = np.lexsort((scored.passages, scored.memories))[::-1]  # the first passage of each is the last of its pairs
+    return dict(zip(scored.memories[order].tolist(), scored.scores[order].tolist(), strict=True))
 
 
-def _warning(pattern: AntiPattern, cosine: float, reader: str) -> ActionWarning:
+def _make_warning(pattern: AntiPattern, cosine: float, reader: str) -> ActionWarning:
     shared = pattern.agent if pattern.agent != reader else None
     instead = f" Instead: {sentences.ended(_short(pattern.better_alternative))}" if pattern.better_alternative else ""
     origin = f" (stated by {_short(shared)})" if shared else ""

@@ -1,150 +1,123 @@
-"""The numbers behind an answer, gathered only where they are asked for."""
+"""The numbers behind an answer, gathered only where they are asked for, and where a memory comes from."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from alma.memory.recall.answering import Answer, Asked, factors_of
-from alma.memory.recall.provenance import provenance
-from alma.memory.recall.search import NEVER_COMMON, Evidence
+from alma.errors import MemoryNotFoundError
+from alma.memory import arguments as args
+from alma.memory.recall.answer import Answer, factors_of
+from alma.memory.recall.query import ARMS
+from alma.memory.recall.search import NEVER_COMMON, Found, weights_of
 from alma.memory.room import Room
+from alma.memory.rules import find_rules
 from alma.memory.scopes import access_to
 from alma.retrieval.ranking import Ranked
-from alma.text import PASSAGE_CHARS, shortened
+from alma.text import PASSAGE_CHARS, quoted, shortened
+from alma.types.episodes import EPISODE, STEP
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
-from alma.types.provenance import MemoryProvenance
-from alma.types.recalled import Factors
-from alma.vectors.table import ascending
+from alma.types.memories import AnyMemory, Outcome
+from alma.types.provenance import MemoryProvenance, provenance_of
 
 MOST_FOLDED = 20
-"""So many of the memories that one stands for are named; all are counted."""
+"""Limit on the memories that one stands for and that are named; all are counted."""
+
+MOST_OUTCOMES = 100
 
 
-def explanations(room: Room, asked: Asked, answer: Answer) -> Mapping[int, Explanation]:
-    """Why each memory of the answer has its place, by row."""
-    evidence = answer.found.evidence
-    rows = [item.memory for item in answer.order]
-    words = words_in(room, answer, rows)
-    of_kind: Counter[str] = Counter()
+def explain_answer(room: Room, answer: Answer) -> Mapping[int, Explanation]:
+    """Returns why each memory of the answer has its place, by row."""
+    words = match_words(room, answer, [item.memory for item in answer.order])
+    ranks: Counter[str] = Counter()
     result = {}
     for rank, item in enumerate(answer.order, 1):
-        of_kind[item.kind] += 1
-        result[item.memory] = explained(
-            room, asked, answer, evidence, item, words[item.memory], rank=rank, rank_of_kind=of_kind[item.kind]
-        )
+        ranks[item.kind] += 1
+        explanation = explain_ranked(room, answer, answer.found, item, words[item.memory])
+        result[item.memory] = explanation.model_copy(update={"rank": rank, "rank_of_kind": ranks[item.kind]})
     return result
 
 
-def explained(
-    room: Room,
-    asked: Asked,
-    answer: Answer,
-    evidence: Evidence,
-    item: Ranked,
-    words: Sequence[str],
-    *,
-    rank: int | None = None,
-    rank_of_kind: int | None = None,
-) -> Explanation:
-    """The numbers of one memory, which is part of the evidence."""
-    at = place_in(evidence.memories, item.memory)
+def explain_ranked(room: Room, answer: Answer, found: Found, item: Ranked, words: Sequence[str]) -> Explanation:
+    """Returns the numbers of one memory that was scored."""
+    at, query = found.place_of(item.memory), answer.query
     assert at is not None
-    partition = answer.scope.by_row[int(evidence.partitions[at])]
-    factors = factors_of(item, asked.profile)
+    factors, weights = factors_of(item, item.kind, query), weights_of(query.arms)
+    total = sum(weights.values())
+    memory = answer.ranking.memories.get(item.memory) or room.project.memories([item.memory]).get(item.memory)
+    values = {name: getattr(factors, name) for name in factors.weights}
+    cosine, share = found.scores[:, at].tolist()
     return Explanation(
-        access=access_to(room, partition, agent=asked.reader, user_id=asked.user),
-        cosine=float(evidence.cosines[at]),
-        share=float(evidence.shares[at]),
-        passage=_nearest_passage(room, evidence, item.memory),
+        access=access_to(room, query.scope.by_row[int(found.partitions[at])], agent=query.reader, user_id=query.user),
+        cosine=cosine,
+        share=share,
+        passage=_find_passage(room, found, item.memory),
         words=tuple(words),
-        arms=_arms(evidence, at),
-        z=float(evidence.z_scores[at]),
-        similarity=float(evidence.similarities[at]),
-        factors=_parts(factors),
+        arms={
+            arm: ArmPart(score=score, mean=mean, deviation=deviation, z=(score - mean) / deviation, weight=weights[arm] / total)
+            for arm, score, mean, deviation in zip(
+                ARMS,
+                (cosine, share),
+                found.means[:, at].tolist(),
+                found.deviations[:, at].tolist(),
+                strict=True,
+            )
+            if arm in weights
+        },
+        z=float(found.z_scores[at]),
+        similarity=float(found.similarities[at]),
+        factors={
+            name: FactorPart(value=value, weight=factors.weights[name], product=factors.weights[name] * value)
+            for name, value in values.items()
+        },
         usefulness=factors.usefulness,
         score=item.score,
-        rank=rank,
-        rank_of_kind=rank_of_kind,
+        rank=None,
+        rank_of_kind=None,
         copies=item.copies,
-        folded=_folded(room, answer, item) if item.copies > 1 else (),
-        time=float(evidence.gains[at]) / sum(arm.weight for arm in evidence.arms),
-        provenance=_provenance(room, answer, item.memory),
+        folded=_name_folded(room, answer, item) if item.copies > 1 else (),
+        time=float(found.gains[at]) / total,
+        provenance=None if memory is None else provenance(room, memory, counts=False),
     )
 
 
-def _provenance(room: Room, answer: Answer, row: int) -> MemoryProvenance | None:
-    memory = answer.memories.get(row) or room.project.memories([row]).get(row)
-    return None if memory is None else provenance(room, memory, counts=False)
-
-
-def place_in(memories: NDArray[np.int64], memory: int) -> int | None:
-    """Returns where a memory stands among others, which ascend; `None` if it does not."""
-    at = int(np.searchsorted(memories, memory))
-    return at if at < len(memories) and memories[at] == memory else None
-
-
-def words_in(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[int, list[str]]:
-    """Which words of the question each memory holds, in the question's order, as full text compares them."""
+def match_words(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[int, list[str]]:
+    """Returns which words of the question each memory holds, in the question's order, as full text compares them."""
     found: dict[int, list[str]] = {memory: [] for memory in memories}
-    rows = np.array(sorted(found), dtype=np.int64)
-    for word in answer.question.words if found else ():
-        lists = room.project.text_lists([word], partitions=answer.scope.rows, common=NEVER_COMMON)
-        for memory in np.intersect1d(rows, lists.memories[lists.places]).tolist():
+    for word in answer.query.words if found else ():
+        lists = room.project.text_lists([word], partitions=answer.query.scope.rows, common=NEVER_COMMON)
+        for memory in np.intersect1d(list(found), lists.memories[lists.places]).tolist():
             found[memory].append(word)
     return found
 
 
 def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
-    """The relevant memories of the same content, the one that stands for all first. Empty if this one is not among the relevant."""
-    found, index = answer.found, room.index.current(answer.scope.rows)
+    """Returns the relevant memories of the same content, the one that stands for all first. Empty if this one is not among the relevant."""
+    found, index = answer.found, room.index.current(answer.query.scope.rows)
     _, tie = index.ties(np.array([memory]))
-    equal = np.flatnonzero(np.isin(found.ties, tie))
+    equal = np.flatnonzero(found.is_relevant & np.isin(found.ties, tie))
     if not len(equal):
         return []
-    first = int(found.memories[equal[np.lexsort((-found.memories[equal], -found.similarities[equal]))[0]]])
     memories = found.memories[equal]
+    first = int(memories[np.lexsort((-memories, -found.similarities[equal]))[0]])
     newest = memories[index.copies(memories) > 0].tolist()
-    equal_memories = ascending(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1]
-    within = answer.question.within
-    others: list[int] = (equal_memories if within is None else equal_memories[np.isin(equal_memories, within)]).tolist()
-    return list(dict.fromkeys([first, *others]))
+    alike = np.unique(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1]
+    within = answer.query.within
+    others = alike if within is None else alike[np.isin(alike, within)]
+    return list(dict.fromkeys([first, *others.tolist()]))
 
 
-def _folded(room: Room, answer: Answer, item: Ranked) -> tuple[str, ...]:
+def _name_folded(room: Room, answer: Answer, item: Ranked) -> tuple[str, ...]:
     others = [memory for memory in equal_ones(room, answer, item.memory) if memory != item.memory][:MOST_FOLDED]
     stored = room.project.memories(others)
     return tuple(stored[memory].id for memory in others if memory in stored)
 
 
-def _arms(evidence: Evidence, at: int) -> dict[str, ArmPart]:
-    total = sum(arm.weight for arm in evidence.arms)
-    return {
-        arm.name: ArmPart(
-            score=float(arm.scores[at]),
-            mean=float(arm.means[at]),
-            deviation=float(arm.deviations[at]),
-            z=float(arm.z_scores[at]),
-            weight=arm.weight / total,
-        )
-        for arm in evidence.arms
-    }
-
-
-def _parts(factors: Factors) -> dict[str, FactorPart]:
-    return {name: FactorPart(value=value, weight=weight, product=weight * value) for name, value, weight in _weighed(factors)}
-
-
-def _weighed(factors: Factors) -> Iterator[tuple[str, float, float]]:
-    for name, weight in factors.weights.items():
-        yield name, getattr(factors, name), weight
-
-
-def _nearest_passage(room: Room, evidence: Evidence, memory: int) -> PassagePart | None:
-    of_memory = np.flatnonzero(evidence.passages.memories == memory)
-    nearest = of_memory[np.argmax(evidence.passages.scores[of_memory])]
-    row = int(evidence.passages.passages[nearest])
+def _find_passage(room: Room, found: Found, memory: int) -> PassagePart | None:
+    of_memory = np.flatnonzero(found.passages.memories == memory)
+    nearest = of_memory[np.argmax(found.passages.scores[of_memory])]
+    row = int(found.passages.passages[nearest])
     passage = room.project.passages([row]).get(row)
     if passage is None:
         return None
@@ -152,5 +125,42 @@ def _nearest_passage(room: Room, evidence: Evidence, memory: int) -> PassagePart
         text=shortened(passage.text, PASSAGE_CHARS),
         speaker=passage.speaker,
         position=passage.position,
-        cosine=float(evidence.passages.scores[nearest]),
+        cosine=float(found.passages.scores[nearest]),
     )
+
+
+def provenance(room: Room, memory: AnyMemory, *, counts: bool = True) -> MemoryProvenance:
+    """Returns where a memory comes from, with what the records of its attempt add. `counts` says whether the outcomes behind a learned rule are
+    counted, which takes longest."""
+    found = provenance_of(memory)
+    added: dict[str, Any] = {}
+    if (key := found.episode_id) is not None:
+        step_key = f"{key}/{found.step}"
+        with room.project.moment():
+            _, opening = room.project.record(EPISODE, [key])[key]
+            _, step = room.project.record(STEP, [step_key])[step_key] if found.step is not None else (0, {})
+        session = found.session_id or opening.get("thread_id")
+        added = {"run_id": opening.get("run_id"), "session_id": session, "tool": found.tool or step.get("tool")}
+    if counts and found.is_learned:
+        sources = Counter(one.verdict_source for one in outcomes_behind(room, memory_id=memory.id, limit=MOST_OUTCOMES))
+        added["learned_from"] = dict(sorted(sources.items(), key=lambda item: (-item[1], item[0])))
+    return found.model_copy(update=added)
+
+
+def outcomes_behind(room: Room, memory_id: str, limit: int = 20) -> list[Outcome]:
+    """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
+    stated.
+
+    `MemoryNotFoundError` if there is no such memory.
+    """
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    most = args.checked_count(limit, "limit")
+    if room.project.find([wanted]):
+        return []
+    rule = find_rules(room, [wanted], with_archived=True).get(wanted)
+    if rule is None:
+        raise MemoryNotFoundError(f"project {room.name!r} has no memory {quoted(wanted)}")
+    found = room.project.named(rule.row.outcomes)
+    outcomes = [outcome for outcome in found.values() if isinstance(outcome, Outcome)]
+    places = {outcome_id: place for place, outcome_id in enumerate(rule.row.outcomes)}
+    return sorted(outcomes, key=lambda outcome: (-outcome.timestamp.timestamp(), places[outcome.id]))[:most]

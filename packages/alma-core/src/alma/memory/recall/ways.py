@@ -1,15 +1,22 @@
-"""Ways that were tried, as every surface shows them: one row of a table, one record, one set of counts."""
+"""Ways that were tried, as every surface shows them: one row of a table, one record, one set of counts; and the rules among them.
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+`rules_near` is the step of a retrieval that reads them: rows for the prompt, and the rules among these as memories.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from alma import scoring
 from alma.memory.outcome_projection import View, task_key
+from alma.memory.recall.query import Query
 from alma.memory.room import Room
-from alma.memory.rules import Records, Rule
-from alma.text import matched_text, spelt
+from alma.memory.rules import Records, Rule, as_memory
+from alma.text import matched_text, normalised, spelt
 from alma.types.identity import from_micros
+from alma.types.kinds import MemoryType
+from alma.types.memories import AntiPattern, Heuristic
+from alma.types.rules import NO_USE
 from alma.types.strategies import Judgement, Range, StrategyRecord
 from alma_learning import Found, Question, Row, Side, Status, Table
 
@@ -128,38 +135,113 @@ def _label(text: str | None) -> str | None:
     return None if text is None else spelt(text)
 
 
+MOST_WAYS, MOST_FAILING = 8, 3
+"""Rows that a prompt shows, and of these the rows of ways that fail."""
+
+
 @dataclass(frozen=True, slots=True)
-class RowOrder:
-    """Best first, at most `most`: by the expected rate, then by trials; or by its upper bound to explore. Ties by the hash of the strategy,
-    with the seed if there is one, so that the order of two rows does not depend on which others are compared."""
+class ShownRule:
+    """A rule that is shown, as a memory, with its score and the factors behind it."""
 
-    explore: bool = False
-    seed: int | None = None
-    most: int = sys.maxsize
+    memory: Heuristic | AntiPattern
+    score: float
+    factors: Mapping[str, float]
+    usefulness: float
 
-    def key(self, row: StrategyRecord) -> tuple[float, int, bytes]:
-        """Returns the key that records are sorted by."""
-        return (*self._value(row), tie_of(row.strategy, self.seed))
 
-    def ordered(self, rows: Sequence[StrategyRecord]) -> list[StrategyRecord]:
-        """Returns the first ones of rows, the best one with the probability with which it was chosen among its equals."""
-        found = sorted(rows, key=self.key)[: self.most]
-        if not found:
-            return []
-        equals = sum(self._value(row) == self._value(found[0]) for row in rows)
-        chance = 1.0 if self.seed is None else 1 / equals
-        return [found[0].model_copy(update={"propensity": chance}), *found[1:]]
+@dataclass(frozen=True, slots=True)
+class RulesNear:
+    """The ways that a slice shows: rows in the order of a prompt, and the rules among them in the same order."""
 
-    def _value(self, row: StrategyRecord) -> tuple[float, int]:
-        rate = row.interval.upper if self.explore else row.expected
-        return -round(rate, 9), 0 if self.explore else -row.trials  # sums of floats in another order are equal
+    rows: tuple[StrategyRecord, ...] = ()
+    rules: tuple[ShownRule, ...] = ()
+    near: frozenset[str] = frozenset()
+    """Ids of the given outcomes that are of tasks like the one asked about."""
+
+
+_Tried = tuple[Row, Rule | None, float, bool]
+"""A row, the rule that it is, its similarity, and True for a row of single steps."""
+
+
+def rules_near(room: Room, query: Query, outcomes: Collection[str]) -> RulesNear:
+    """Returns what was tried on tasks like the one asked about, the best first, what fails last; and which of the outcomes are of such tasks."""
+    question = Question(text=query.task, task=task_key(query.task), task_type=_label(query.task_type), vector=query.vector)
+    times, reader = query.times, query.reader
+    if times is None:
+        opened = room.projections.of(query.scope, reader=reader, user=query.user, is_shared=query.include_shared)
+    else:
+        opened = room.projections.among(
+            query.scope, lambda one: times.includes(seen_at=one.seen_at, created_at=one.created_at), reader=reader
+        )
+    with opened as view:
+        attempts, steps = view.tried.table(question), view.tried.table(replace(question, of_steps=True))
+        records = Records(view)
+        shown = _choose_rows(records, attempts, steps, query.top_k) if attempts.rows or steps.rows else []
+        rows = tuple([_make_record(records, one, reader, outcomes) for one in shown])
+        near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
+    rules = tuple([_show_rule(room, query, rule, similarity) for _, rule, similarity, _ in shown if rule is not None])
+    return RulesNear(rows, rules, near)
+
+
+def _choose_rows(records: Records, attempts: Table, steps: Table, top_k: int) -> list[_Tried]:
+    """Returns the rows of a prompt, the best first, what fails last. Of single steps these are rules only, without those whose words stand in an
+    attempt that says as much: a rule of the same side, or beside a failing step an attempt that mostly worked, for where a call works at once no
+    step is kept."""
+    tried: list[_Tried] = [(row, rule, near, False) for row, rule, near in rows_with_rules(attempts, records) if row.trials]
+    phrases = [(side, f" {normalised(row.way)} ") for row, rule, _, _ in tried for side in _sides_said(row, rule)]
+    for row, rule, near in rows_with_rules(steps, records, is_of_steps=True):
+        if rule is not None and not _is_said(row, phrases):
+            tried.append((row, rule, near, True))
+    tried.sort(key=lambda one: (-round(one[0].mean, 9), -one[0].trials, tie_of(one[0].way)))
+    failing = [one for one in tried if one[1] is not None and one[0].side is Side.FAILS]
+    worst = sorted(failing, key=lambda one: -one[0].failures)[: min(MOST_FAILING, top_k)]
+    left, others = top_k, list[_Tried]()
+    for one in tried:
+        works = one[1] is not None and one[0].side is Side.WORKS
+        if one not in failing and (left or not works) and len(others) < MOST_WAYS - len(worst):
+            others.append(one)
+            left -= works
+    return [*others, *(one for one in failing if one in worst)]
+
+
+def _sides_said(row: Row, rule: Rule | None) -> set[Side]:
+    """Returns the sides of single steps that an attempt speaks for."""
+    sides = {row.side} if rule is not None else set()
+    return sides | {Side.FAILS} if 2 * row.successes > row.trials else sides
+
+
+def _is_said(step: Row, phrases: Collection[tuple[Side, str]]) -> bool:
+    words = f" {normalised(step.way)} "
+    return bool(words.strip()) and any(side is step.side and words in said for side, said in phrases)
 
 
 def tie_of(way: str, seed: int | None = None) -> bytes:
-    """Returns the key by which equally good ways are sorted."""
+    """Returns the key by which equally good ways are sorted, the same whichever others are compared."""
     return sha256((way if seed is None else f"{seed} {way}").encode()).digest()
 
 
-def best_first(row: Row) -> tuple[float, int, bytes]:
-    """Returns the key of a row in the order of `RowOrder()`."""
-    return -round(row.mean, 9), -row.trials, tie_of(row.way)
+def _make_record(records: Records, one: _Tried, reader: str, outcomes: Collection[str]) -> StrategyRecord:
+    """Returns the record of a row. Among the outcomes that it names are all of those given that it counts."""
+    row, rule, similarity, is_of_steps = one
+    doubt = records.doubt_of(row)
+    made = record_of(row, rule, reader=reader, doubt=doubt, is_of_steps=is_of_steps, similarity=similarity)
+    if len(row.outcomes) <= len(made.outcome_ids):
+        return made
+    counted = set(row.outcomes).intersection(outcomes).difference(made.outcome_ids)
+    ids = (*made.outcome_ids, *(one for one in row.outcomes if one in counted))
+    return made.model_copy(update={"outcome_ids": ids}) if counted else made
+
+
+def _show_rule(room: Room, query: Query, rule: Rule, similarity: float) -> ShownRule:
+    row, use, profile = rule.row, rule.record.use, query.profile
+    works = row.side is Side.WORKS
+    factors = {
+        "similarity": similarity,
+        "recency": scoring.recency(row.last_at, query.now, profile.half_life_days),
+        "success": row.mean if works else 1 - row.mean,
+        "confidence": 1 - (row.upper - row.lower),
+    }
+    useful = scoring.usefulness(*(use[name] for name in NO_USE)) if profile.counts_usefulness and any(use.values()) else 1.0
+    kind = MemoryType.HEURISTIC if works else MemoryType.ANTI_PATTERN
+    score = useful * profile.score(factors, kind.value)
+    return ShownRule(as_memory(room, rule, reader=query.reader), score, factors, useful)

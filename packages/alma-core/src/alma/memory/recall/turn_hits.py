@@ -1,4 +1,4 @@
-"""Which turns of the recalled conversations are nearest to a question."""
+"""The turns of recalled conversations that are nearest to a question."""
 
 import re
 from collections import defaultdict
@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.memory.recall.answering import Answer
-from alma.memory.recall.explanations import place_in
-from alma.memory.recall.search import DENSE, TEXT
+from alma.memory.recall.query import DENSE, TEXT, Query
+from alma.memory.recall.search import Found
 from alma.memory.room import Room
 from alma.retrieval.query import without_names
 from alma.retrieval.turns import Turns, rarities, turn_scores
 from alma.storage.stems import stemmer
 from alma.text import spaced
-from alma.types.memories import Conversation, Turn
+from alma.types.memories import AnyMemory, Conversation, Turn
 from alma.types.passages import Passage
 from alma.types.recalled import TurnHit
 
@@ -31,7 +30,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of a conversation: the row of the conversation, the number of its turn, who speaks, the text, and its cosine, 0 without a vector."""
+    """A piece of a conversation: the row of the conversation, the number of its turn, the speaker, the text, and its cosine, 0 without a vector."""
 
     row: int
     turn: int
@@ -41,21 +40,21 @@ class _Piece:
     cosine: float
 
 
-def hits(room: Room, answer: Answer) -> Mapping[int, tuple[TurnHit, ...]]:
+def find_turns(room: Room, query: Query, found: Found, memories: Mapping[int, AnyMemory]) -> Mapping[int, tuple[TurnHit, ...]]:
     """Returns for each recalled conversation, by row, its turns that are nearest to the question, at most `MOST_TURNS`, nearest first.
 
     The scores of turns of different conversations compare. A turn is shown by its nearest piece. Of a conversation whose passages were chosen by the
     caller, these are shown, as one turn each.
     """
-    conversations = {row: memory for row, memory in answer.memories.items() if isinstance(memory, Conversation)}
+    conversations = {row: memory for row, memory in memories.items() if isinstance(memory, Conversation)}
     if not conversations:
         return {}
-    compared = _compared(room, answer, conversations)
-    pieces = [piece for row, passages, cosines in compared for piece in _pieces(row, conversations[row], passages, cosines)]
+    compared = _read_passages(room, found, conversations)
+    pieces = [piece for row, passages, cosines in compared for piece in _cut_pieces(row, conversations[row], passages, cosines)]
     if not pieces:
         return dict.fromkeys(conversations, ())
-    best, turns = _turns(answer, pieces)
-    scores = turn_scores(turns, by_meaning=DENSE in answer.question.arms, by_words=TEXT in answer.question.arms)
+    best, turns = _gather_turns(query, found, pieces)
+    scores = turn_scores(turns, by_meaning=DENSE in query.arms, by_words=TEXT in query.arms)
     listed: defaultdict[int, list[TurnHit]] = defaultdict(list)
     for place in np.argsort(-scores, kind="stable").tolist():
         piece = best[place]
@@ -71,11 +70,11 @@ def hits(room: Room, answer: Answer) -> Mapping[int, tuple[TurnHit, ...]]:
     return {row: tuple(listed[row]) for row in conversations}
 
 
-def _compared(
-    room: Room, answer: Answer, conversations: Mapping[int, Conversation]
+def _read_passages(
+    room: Room, found: Found, conversations: Mapping[int, Conversation]
 ) -> Iterator[tuple[int, dict[int, Passage], dict[int, float]]]:
     """Yields the rows of the conversations with their passages that have a vector, and their cosines, both by position."""
-    scored = answer.found.evidence.passages
+    scored = found.passages
     places = np.flatnonzero(np.isin(scored.memories, list(conversations)))
     passages = room.project.passages(scored.passages[places].tolist())
     held: dict[int, tuple[dict[int, Passage], dict[int, float]]] = {row: ({}, {}) for row in conversations}
@@ -87,8 +86,10 @@ def _compared(
     return ((row, passages_of, cosines) for row, (passages_of, cosines) in held.items())
 
 
-def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> Iterator[_Piece]:
-    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller."""
+def _cut_pieces(
+    row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]
+) -> Iterator[_Piece]:
+    """Yields the pieces of a conversation; its passages where the caller chose these."""
     pieces = memory.pieces()
     if any(_is_chosen(passage, pieces, memory.names) for passage in passages.values()):
         for position, passage in passages.items():
@@ -100,25 +101,27 @@ def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cos
 
 
 def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str]) -> bool:
-    """Whether a passage is no piece of the conversation."""
+    """Checks that a passage is no piece of the conversation."""
     if passage.position >= len(pieces):
         return True
     _, piece = pieces[passage.position]
     return passage.text not in (piece, without_names(piece, names))
 
 
-def _turns(answer: Answer, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turns]:
-    """The turns that the pieces are of, in order, and the piece of each that is nearest."""
+def _gather_turns(query: Query, found: Found, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turns]:
+    """Returns the nearest piece of each turn, in order, and the turns."""
     number_of: dict[tuple[int, int], int] = {}
     of_turn = np.array([number_of.setdefault((piece.row, piece.turn), len(number_of)) for piece in pieces])
-    frequencies = _frequencies(answer.question.words, [piece.text for piece in pieces])
-    nearest = _nearest(pieces, of_turn, (frequencies > 0) @ rarities(frequencies))
+    frequencies = _count_stems(query.words, [piece.text for piece in pieces])
+    nearest = _select_nearest(pieces, of_turn, (frequencies > 0) @ rarities(frequencies))
     in_turns = np.zeros((len(nearest), frequencies.shape[1]))
     np.add.at(in_turns, of_turn, frequencies)
     cosines = np.zeros(len(nearest))
     np.maximum.at(cosines, of_turn, [piece.cosine for piece in pieces])
-    evidence, named = answer.found.evidence, answer.question.speakers
-    standings = {row: _standing(evidence.memories, evidence.z_scores, row) for row in {piece.row for piece in pieces}}
+    named, standings = query.speakers, dict[int, float]()
+    for row in {piece.row for piece in pieces}:
+        at = found.place_of(row)
+        standings[row] = 0.0 if at is None else float(found.z_scores[at])
     turns = Turns(
         conversations=np.array([piece.row for piece in nearest]),
         cosines=cosines,
@@ -130,13 +133,8 @@ def _turns(answer: Answer, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turn
     return nearest, turns
 
 
-def _standing(memories: NDArray[np.int64], z_scores: Floats, row: int) -> float:
-    at = place_in(memories, row)
-    return 0.0 if at is None else float(z_scores[at])
-
-
-def _nearest(pieces: Sequence[_Piece], of_turn: NDArray[np.int64], by_words: Floats) -> list[_Piece]:
-    """The piece of each turn that shows best what it says on the question."""
+def _select_nearest(pieces: Sequence[_Piece], of_turn: NDArray[np.int64], by_words: Floats) -> list[_Piece]:
+    """Returns the piece of each turn that shows best what it says on the question."""
     most = float(by_words.max()) or 1.0
     values = np.array([piece.cosine for piece in pieces]) + by_words / most / 2
     order = np.lexsort((-values, of_turn))
@@ -144,8 +142,8 @@ def _nearest(pieces: Sequence[_Piece], of_turn: NDArray[np.int64], by_words: Flo
     return [pieces[place] for place in first.tolist()]
 
 
-def _frequencies(words: Sequence[str], texts: Sequence[str]) -> Floats:
-    """How often each stem of the words stands in each text: a row a text. Only texts that may hold one are cut into stems."""
+def _count_stems(words: Sequence[str], texts: Sequence[str]) -> Floats:
+    """Returns how often each stem of the words occurs in each text: a row a text. Only texts that may hold a stem are cut into stems."""
     stems = stemmer().stems(words)
     found = np.zeros((len(texts), len(stems)))
     beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in stems)})")
@@ -156,5 +154,5 @@ def _frequencies(words: Sequence[str], texts: Sequence[str]) -> Floats:
 
 
 def _may_hold(text: str, beginning: re.Pattern[str]) -> bool:
-    """Whether a word of the text begins so. A stem differs from the beginning of its words in its last letter at most."""
+    """Checks whether a word of the text begins so. A stem differs from the beginning of its words in its last letter at most."""
     return not text.isascii() or beginning.search(text.lower()) is not None
