@@ -46,7 +46,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
 
     with monkeypatch.context() as patch:
         for owner in (ALMA, Episode):
-            for name, method in list(vars(owner).items()):
+            for name, method in inspect.getmembers(owner):
                 if inspect.isfunction(method) and not name.startswith("_") and name not in IN_MEMORY:
                     patch.setattr(owner, name, noting(name, method))
         yield calls
