@@ -23,6 +23,7 @@ import nox
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / ".ci"))
 
+from release import TRIALS, Trial, find_problems, serve  # noqa: E402  # modules beside this one, in no package
 from selection import (  # noqa: E402  # a module beside this one, in no package
     Extent,
     Record,
@@ -94,6 +95,7 @@ SHARED_BY = {
         "workspace",
     ],
     "postgres": ("backends", "facade-on-postgres"),
+    "site": ("site", "release"),
 }
 """The environments of sessions that need the same packages."""
 
@@ -284,9 +286,45 @@ def pip(session: nox.Session, *arguments: str) -> None:
 @session("docs", "mkdocs.yml", reads=("packages",))
 def site(session: nox.Session) -> None:
     """The documents as a site, in `.nox/pages`. Every link between them has to lead somewhere."""
+    build_site(session)
+
+
+def build_site(session: nox.Session) -> None:
     sync(session, "--group", "site")
     run(session, "mkdocs", "build", "--strict", "--quiet")
     session.log(f"open {ENVIRONMENTS / 'pages' / 'index.html'}")
+
+
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """What a release would publish: wheels of all packages, looked at, then installed by name from an index on loopback and tried; the site.
+
+    Packages of others come from the usual index. Run by its name only; nothing is uploaded.
+    """
+    folder = (ENVIRONMENTS / "release").absolute()
+    shutil.rmtree(folder, ignore_errors=True)
+    wheels = folder / "wheels"
+    uv(session, "build", "--wheel", "--all-packages", "--out-dir", str(wheels))
+    if problems := find_problems(wheels, PROJECTS):
+        session.error("\n".join(problems))
+    session.log(f"{len(PROJECTS)} wheels in {wheels}: one version; metadata, licence and types in each, tests in none")
+    with serve(sorted(wheels.glob("*.whl")), folder / "index") as index:
+        for number, trial in enumerate(TRIALS):
+            try_wheels(session, trial, index, folder / f"trial-{number}")
+    build_site(session)
+    session.log(f"tried {len(TRIALS)} environments, and the site is built; nothing was published")
+
+
+def try_wheels(session: nox.Session, trial: Trial, index: str, environment: Path) -> None:
+    """Installs packages by name in an empty environment, and runs there, outside of the workspace, what they should be able to do."""
+    uv(session, "venv", "--clear", str(environment))
+    fresh = [option for name in PROJECTS for option in ("--refresh-package", name)]
+    options = ("--python", str(environment), "--index", index, *fresh)
+    uv(session, "pip", "install", *options, *trial.requirements, *trial.besides)
+    scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    installed = str(ROOT / "tests" / "release" / "installed.py")
+    said = session.run(str(scripts / "python"), "-I", installed, *trial.parts, external=True, silent=True)
+    session.log(f"{', '.join(trial.requirements)}: {str(said).strip()}")
 
 
 @session(always=True)

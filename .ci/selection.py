@@ -131,10 +131,12 @@ def closure(requirements: Iterable[str], projects: Mapping[str, dict[str, Any]],
     seen: set[str] = set()
     waiting = list(requirements)
     if has_groups:
-        waiting += [need for each in waiting if (project := projects.get(_split(each)[0])) for need in _read_groups(project)]
+        waiting += [
+            need for each in waiting if (project := projects.get(read_requirement(each)[0])) for need in _read_groups(project)
+        ]
     while waiting:
         requirement = waiting.pop()
-        name, extras = _split(requirement)
+        name, extras = read_requirement(requirement)
         if name in projects and requirement not in seen:
             seen.add(requirement)
             found.add(name)
@@ -142,7 +144,8 @@ def closure(requirements: Iterable[str], projects: Mapping[str, dict[str, Any]],
     return sorted(found)
 
 
-def _split(requirement: str) -> tuple[str, list[str]]:
+def read_requirement(requirement: str) -> tuple[str, list[str]]:
+    """Returns the name and the extras of a requirement."""
     found = _REQUIREMENT.match(requirement)
     if found is None:
         raise ValueError(f"not a requirement: {requirement!r}")

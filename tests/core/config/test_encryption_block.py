@@ -36,7 +36,8 @@ def test_a_store_opens_by_a_key_in_the_environment(tmp_path: Path, monkeypatch: 
     assert "swordfish" not in str(caught.value)
     monkeypatch.setenv("ALMA_KEY", KEY.hex())
     with ALMA.from_config(file) as alma:
-        assert alma._store.is_encrypted
+        alma.learn("helena", "Deploy the billing service", "success")
+    assert [path.name for path in tmp_path.rglob("*.db*") if b"billing" in path.read_bytes()] == []
 
 
 def test_without_the_block_there_is_no_key(tmp_path: Path) -> None:

@@ -419,7 +419,7 @@ def test_a_store_learns_and_recalls_over_http_and_closes_its_connections(server:
     with ALMA.from_config(config) as alma:
         learned = alma.learn("helena", TEXTS[0], "success", "blue-green")
         assert alma.retrieve(TEXTS[0], "helena").ids == [learned.id]
-        assert KEY not in repr(alma._store)
+        assert KEY not in repr(alma)
     with ALMA.from_config(config) as alma:
         assert alma.retrieve(TEXTS[0], "helena").ids == [learned.id]
     sent = [request.body["input"] for request in server.requests]

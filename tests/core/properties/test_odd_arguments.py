@@ -1,5 +1,10 @@
-"""Whatever a caller gives for an argument, the call does its work or raises an error of ALMA's own: short, and with nothing changed."""
+"""Whatever a caller gives for an argument, the call does its work or raises an error of ALMA's own: short, and with nothing changed.
 
+A flag takes `True`, `False` and, where it may be left open, `None`: nothing else stands for either.
+"""
+
+import asyncio
+import functools
 import inspect
 import io
 from collections.abc import Callable, Iterator
@@ -13,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma import ALMA, AlmaError, CustomMemoryType, Episode, MemorySlice
+from alma import ALMA, AlmaError, AsyncALMA, CustomMemoryType, Episode, MemorySlice, ValidationError
 from facade import StoredIn
 from old_memory import OLD_MEMORY
 
@@ -45,6 +50,10 @@ ITSELF.append(ITSELF)
 ODD: dict[str, Any] = {
     "None": None,
     "True": True,
+    "False": False,
+    "zero": 0,
+    "one": 1,
+    "the word false": "false",
     "minus one": -1,
     "a number beyond all digits": 10**5000,
     "NaN": float("nan"),
@@ -216,23 +225,38 @@ def _state(alma: ALMA) -> int:
     return alma.get_stats().journal_records
 
 
-def _attempt(call: Callable[[], object]) -> bool:
-    """Makes the call. Whether it was refused, by an error of ALMA's own that does not grow with what was given."""
+def _attempt(call: Callable[[], object]) -> str:
+    """Makes the call, and returns the message of its refusal: an error of ALMA's own that does not grow with what was given."""
     try:
         call()
     except AlmaError as error:
         message = str(error)
     else:
-        return False
+        return ""
     assert len(message) <= LONGEST_MESSAGE
-    return True
+    return message
+
+
+def _attempt_with(method: Callable[..., object], arguments: dict[str, Any], name: str, value: Any) -> bool:
+    """Makes a call with a value for one argument. Returns whether it was refused; a flag refuses all that is no flag."""
+    refusal = _attempt(lambda: method(**{**arguments, name: value}))
+    if allowed := _allowed_flags(method, name):
+        assert refusal.startswith(f"{name} must be True") == (type(value) not in allowed), refusal
+    return bool(refusal)
+
+
+def _allowed_flags(method: Callable[..., object], name: str) -> set[type]:
+    """Returns the types that a flag may be of; none for an argument that is no flag."""
+    parameter = inspect.signature(method).parameters.get(name)
+    kinds = {part.strip() for part in inspect.formatannotation(parameter.annotation).split("|")} if parameter else set()
+    return {{"bool": bool, "None": type(None)}[kind] for kind in kinds} if "bool" in kinds <= {"bool", "None"} else set()
 
 
 def _call(shop: Shop, method: str, parameter: str, value: Any) -> None:
     arguments = shop.arguments(method)
     before = _state(shop.alma)
     name = "condition" if parameter == "fields" else parameter
-    if _attempt(lambda: getattr(shop.alma, method)(**{**arguments, name: value})):
+    if _attempt_with(getattr(shop.alma, method), arguments, name, value):
         assert _state(shop.alma) == before
     else:
         shop.prepared.pop(method)
@@ -264,7 +288,7 @@ def test_a_method_of_an_episode_takes_an_odd_argument_or_refuses_it_and_the_epis
     for name in ODD:
         episode = episode or shop.alma.episode(agent="helena", task="Deploy the shop")
         before = _state(shop.alma)
-        if _attempt(lambda: getattr(episode, method)(**{**needed, parameter: _odd(name)})):  # noqa: B023 - called at once
+        if _attempt_with(getattr(episode, method), needed, parameter, _odd(name)):
             assert _state(shop.alma) == before
             assert (episode.is_open, episode.steps) == (True, ())
         else:
@@ -273,11 +297,16 @@ def test_a_method_of_an_episode_takes_an_odd_argument_or_refuses_it_and_the_epis
         episode.succeed()
 
 
+@functools.wraps(ALMA.open)
+def _opened_and_closed(**arguments: Any) -> None:
+    ALMA.open(**arguments).close()
+
+
 @pytest.mark.parametrize("parameter", list(inspect.signature(ALMA.open).parameters))
 def test_opening_takes_an_odd_argument_or_refuses_it(tmp_path: Path, parameter: str) -> None:
     for number, name in enumerate(ODD):
         arguments = {"storage_dir": tmp_path / str(number), "project_id": "shop", "embedding_provider": "hash"}
-        _attempt(lambda: ALMA.open(**{**arguments, parameter: _odd(name)}).close())  # noqa: B023 - called at once
+        _attempt_with(_opened_and_closed, arguments, parameter, _odd(name))
 
 
 @pytest.mark.parametrize("parameter", ["path", "clock"])
@@ -292,7 +321,7 @@ def test_a_slice_takes_an_odd_argument_or_refuses_it(shop: Shop, method: str, pa
     shop.arguments("retrieve")
     memories = shop.alma.retrieve(task="Deploy the service", agent="helena")
     for name in ODD:
-        _attempt(lambda: getattr(memories, method)(**{parameter: _odd(name)}))  # noqa: B023 - called at once
+        _attempt_with(getattr(memories, method), {}, parameter, _odd(name))
 
 
 @pytest.mark.parametrize("parameter", ["name", "fields", "embedding_fields", "scoring_weights"])
@@ -327,3 +356,29 @@ def test_a_block_of_settings_with_an_odd_value_is_taken_or_refused(tmp_path: Pat
                     **given_block,  # noqa: B023
                 ).close()
             )
+
+
+@pytest.mark.parametrize("value", ["false", 1, np.bool_(True)])
+def test_a_flag_given_by_its_place_is_checked_too(alma: ALMA, value: Any) -> None:
+    with pytest.raises(ValidationError, match="dry_run must be True or False"):
+        alma.maintain(value)
+    with pytest.raises(ValidationError, match="ok must be True, False or None"), alma.episode("helena", "Deploy it") as episode:
+        episode.step("kubectl apply", value)
+
+
+def test_purge_false_as_text_erases_nothing(alma: ALMA) -> None:
+    learned = alma.learn("helena", "Deploy the auth service", "success")
+    with pytest.raises(ValidationError, match="purge must be True or False, not 'false'"):
+        alma.forget("helena", memory_ids=[learned.id], purge="false")  # type: ignore[arg-type]
+    assert alma.get(learned.id) == learned
+
+
+def test_a_flag_of_the_asynchronous_facade_is_checked_too(alma: ALMA) -> None:
+    learned = alma.learn("helena", "Deploy the auth service", "success")
+
+    async def forget() -> None:
+        async with AsyncALMA(alma) as mirror:
+            await mirror.forget("helena", memory_ids=[learned.id], dry_run="no")  # type: ignore[arg-type]
+
+    with pytest.raises(ValidationError, match="dry_run must be True or False, not 'no'"):
+        asyncio.run(forget())
