@@ -8,7 +8,7 @@ from alma.flags import checks_flags
 from alma.memory import kinds
 from alma.memory.administration import Admin
 from alma.memory.episodes import usage
-from alma.memory.learn import adding, conversations, record
+from alma.memory.learn import adding
 from alma.types.custom import CustomMemoryType
 from alma.types.kinds import FeedbackSignal, MemoryType
 from alma.types.memories import (
@@ -39,7 +39,7 @@ class Additions(Admin):
         metadata: Mapping[str, Any] | None = None,
     ) -> UserPreference:
         """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
-        return record.user_preference(
+        return adding.add_user_preference(
             self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
         )
 
@@ -59,7 +59,7 @@ class Additions(Admin):
 
         With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
         """
-        return record.domain_knowledge(
+        return adding.add_domain_knowledge(
             self._room,
             agent=agent,
             domain=domain,
@@ -81,7 +81,7 @@ class Additions(Admin):
         metadata: Mapping[str, Any] | None = None,
     ) -> AntiPattern:
         """Records a way that fails, why, and what to do instead."""
-        return record.anti_pattern(
+        return adding.add_anti_pattern(
             self._room,
             agent=agent,
             pattern=pattern,
@@ -107,7 +107,7 @@ class Additions(Admin):
         system are left out.
         `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
         """
-        return conversations.add_conversation(
+        return adding.add_conversation(
             self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata, user_id=user_id
         )
 
@@ -121,7 +121,7 @@ class Additions(Admin):
         metadata: Mapping[str, Any] | None = None,
     ) -> Heuristic:
         """Records a strategy that a person or a program states. It has no record of successes yet."""
-        return record.heuristic(
+        return adding.add_heuristic(
             self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata, user_id=user_id
         )
 
@@ -138,7 +138,7 @@ class Additions(Admin):
         """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
         its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
         """
-        return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, fields=fields)
+        return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, **fields)
 
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
@@ -154,7 +154,7 @@ class Additions(Admin):
 
     def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
         """Records memories of any kinds in one transaction, all or none, and returns their ids."""
-        return record.add_many(self._room, memories)
+        return adding.add_many(self._room, memories)
 
     def record_usage(
         self,

@@ -213,7 +213,7 @@ class Admin:
 
     def release_quarantined(self, memory_ids: Sequence[str]) -> list[str]:
         """Lets memories out of quarantine: they are found again, marked in prompts as what they are. Returns the ids of those that were in it."""
-        return quarantine.release(self._room, memory_ids=memory_ids)
+        return quarantine.release_quarantined(self._room, memory_ids)
 
     def export(
         self,

@@ -19,8 +19,7 @@ from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
 from alma.memory.episodes import lifecycle, usage
 from alma.memory.harness_methods import HarnessMethods
-from alma.memory.learn import record
-from alma.memory.learn.request import LearnRequest
+from alma.memory.learn.learn import LearnRequest, learn, learn_many
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
@@ -344,7 +343,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             timestamp=timestamp,
             idempotency_key=idempotency_key,
         )
-        return record.learn(self._room, request)
+        return learn(self._room, request)
 
     def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
         """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
@@ -352,7 +351,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
         of its tasks as its condition, and one that held only for a while in between is not formed.
         """
-        return record.learn_many(self._room, items)
+        return learn_many(self._room, items)
 
     @by_place("task")
     def strategies(

@@ -16,7 +16,7 @@ from alma.errors import AlmaError, ValidationError
 from alma.files import SQLITE_HEADER
 from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
-from alma.memory.learn.record import checked_fields, checked_passages
+from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.text import fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type

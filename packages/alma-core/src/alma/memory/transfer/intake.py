@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alma.errors import ConflictError
-from alma.memory.learn import record
+from alma.memory.learn.adding import add_each
 from alma.memory.room import Room
 from alma.memory.rules import owners_with_outcomes, rules_of
 from alma.memory.transfer.remarks import Remarks
@@ -58,7 +58,7 @@ def store(room: Room, found: Sequence[Candidate], tally: Tally, *, dry_run: bool
     new = _absent(room, found, tally)
     memories = [one.memory for one in new]
     try:
-        refused = record.add_each(room, memories, operation="import", dry_run=dry_run)
+        refused = add_each(room, memories, operation="import", dry_run=dry_run)
     except ConflictError:
         if not room.project.find(memory.id for memory in memories):
             raise

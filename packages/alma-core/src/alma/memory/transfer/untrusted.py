@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 from alma.errors import ValidationError
-from alma.memory.learn.record import GUESSED_CONFIDENCE
-from alma.memory.learn.turns import passages_by_kind
+from alma.memory.learn.adding import GUESSED_CONFIDENCE, passages_by_kind
 from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import Progress, Target
