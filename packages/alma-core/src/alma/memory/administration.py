@@ -9,10 +9,9 @@ from alma.extensions import extension
 from alma.flags import checks_flags
 from alma.forking import delays_forks
 from alma.memory import quarantine
-from alma.memory.admin import backup as backing_up
-from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, moving, overview, rebuilding, reindexing, stats
+from alma.memory.admin import copies, figures, forgetting, maintaining, reindexing
 from alma.memory.admin import history as past
-from alma.memory.admin.reindexing import Progress
+from alma.memory.progress import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, redacting_existing, untrusted
@@ -73,11 +72,11 @@ class Admin:
         `expected_head`, the `head` of a preview, anything written since is a `ConflictError` too, so that no more is undone than was
         shown.
         """
-        return past.undo(self._room, to=to, actor=actor, dry_run=dry_run, expected_head=expected_head)
+        return past.undo(self._room, to, actor=actor, dry_run=dry_run, expected_head=expected_head)
 
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """Returns what `undo` would do. Writes nothing."""
-        return past.undo(self._room, to=to, actor=actor, dry_run=True)
+        return past.undo(self._room, to, actor=actor, dry_run=True)
 
     def content_hash(self) -> str:
         """Returns a hash of the project's content, archived memories included, as 64 hexadecimal digits: equal for equal content,
@@ -136,11 +135,11 @@ class Admin:
         Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
         empty report.
         """
-        return forgetting_users.forget_user(self._room, user_id=user_id, dry_run=dry_run)
+        return forgetting.forget_user(self._room, user_id, dry_run=dry_run)
 
     def users(self) -> list[str]:
         """Returns the users for whom anything was recorded in the project, by name."""
-        return list(forgetting_users.users(self._room))
+        return forgetting.users(self._room)
 
     def redact_existing(self, *, dry_run: bool = False) -> RedactReport:
         """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
@@ -172,7 +171,7 @@ class Admin:
         `ValidationError` for a file that exists, which `force` replaces, and for a database in use, which it does not. `progress` is
         called with the number of pages done and their total. `StorageError` if the target cannot be written; then nothing is left there.
         """
-        return backing_up.backup(self._store, path, force=force, progress=progress)
+        return copies.backup(self._store, path, force=force, progress=progress)
 
     def migrate(self, to: str, *, options: Mapping[str, object] | None = None, progress: Progress | None = None) -> MoveReport:
         """Copies the whole store, all its projects with their journals, to another database, and leaves this one as it is.
@@ -182,7 +181,7 @@ class Admin:
         goes on where it stopped, unless the original has changed: then it begins again. What others write meanwhile is not in the copy.
         `ConflictError` if there is a store already, `ValidationError` for a file that exists.
         """
-        return moving.move(self._store, to, options, progress=progress)
+        return copies.move(self._store, to, options, progress=progress)
 
     def list_memories(
         self,
@@ -200,7 +199,7 @@ class Admin:
         This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
         listed.
         """
-        return listing.list_memories(
+        return figures.list_memories(
             self._room, kind=kind, agent=agent, user_id=user_id, since=since, limit=limit, newest_first=newest_first
         )
 
@@ -280,7 +279,7 @@ class Admin:
 
     def get_stats(self, agent: str | None = None) -> Stats:
         """Returns the content of the project, or of one agent in it, in numbers."""
-        return stats.get_stats(self._room, agent=agent)
+        return figures.get_stats(self._room, agent=agent)
 
     def reindex(
         self, embedder: str | Embedder, progress: Progress | None = None, *, embedding_dim: int | None = None
@@ -297,7 +296,7 @@ class Admin:
         """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
         they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
         out)."""
-        return overview.overview(self._room, top=top, recent=recent, verify=verify)
+        return figures.overview(self._room, top=top, recent=recent, verify=verify)
 
     def verify(self, *, rebuild: bool = False) -> VerifyReport:
         """Checks the store for damage: the file, every link of every journal, every row, vector and full-text entry. Reads only.
@@ -306,4 +305,4 @@ class Admin:
         vectors. `rebuilt` names what was fixed, `problems` what was not: all else follows from the journal, so a damaged journal cannot
         be rebuilt. Other writers wait meanwhile.
         """
-        return rebuilding.verify(self._store, rebuild=rebuild)
+        return reindexing.verify(self._store, rebuild=rebuild)

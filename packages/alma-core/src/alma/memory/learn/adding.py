@@ -94,7 +94,7 @@ def add_domain_knowledge(
         fact=args.checked_text(fact, "fact"),
         source=source,
     )
-    return _add(room, memory, passages or (), operation="add_domain_knowledge")
+    return _add(room, memory, () if passages is None else passages, operation="add_domain_knowledge")
 
 
 def add_anti_pattern(
