@@ -291,15 +291,15 @@ def test_of_two_runs_that_begin_at_once_one_finds_it_done(open_store: OpenStore,
     alma, other = (open_store(forgetting={"outcome": {"window": 1}}) for _ in range(2))
     outcomes(alma, 5)
     reports = []
-    choices = maintaining.choices
+    choices = maintaining.choose
 
     def meanwhile(*given: Any) -> Any:
         found = choices(*given)
-        monkeypatch.setattr(maintaining, "choices", choices)
+        monkeypatch.setattr(maintaining, "choose", choices)
         reports.append(other.maintain(due_only=True))
         return found
 
-    monkeypatch.setattr(maintaining, "choices", meanwhile)
+    monkeypatch.setattr(maintaining, "choose", meanwhile)
     late = alma.maintain(due_only=True)
     assert (reports[0].ran, reports[0].total) == (True, 4)
     assert (late.ran, late.total, late.last_run_at) == (False, 0, START)
@@ -329,7 +329,7 @@ def test_runs_of_many_threads_at_once_all_end_well(open_store: OpenStore) -> Non
 def test_a_run_that_is_forestalled_again_and_again_runs_in_the_end(
     alma: ALMA, monkeypatch: pytest.MonkeyPatch, due_only: bool
 ) -> None:
-    choices, forestalled = maintaining.choices, []
+    choices, forestalled = maintaining.choose, []
 
     def meanwhile(*given: Any) -> Any:
         if len(forestalled) < 9:
@@ -338,7 +338,7 @@ def test_a_run_that_is_forestalled_again_and_again_runs_in_the_end(
             forestalled.append(given)
         return choices(*given)
 
-    monkeypatch.setattr(maintaining, "choices", meanwhile)
+    monkeypatch.setattr(maintaining, "choose", meanwhile)
     assert alma.maintain(due_only=due_only).ran
     assert len(forestalled) == (9 if due_only else 1)
 
@@ -346,7 +346,7 @@ def test_a_run_that_is_forestalled_again_and_again_runs_in_the_end(
 def test_what_went_while_it_was_being_chosen_is_not_counted(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     alma = open_store(forgetting={"outcome": {"window": 1}})
     first, second, third, _ = outcomes(alma, 4)
-    choices = maintaining.choices
+    choices = maintaining.choose
 
     def meanwhile(*given: Any) -> Any:
         found = choices(*given)
@@ -354,7 +354,7 @@ def test_what_went_while_it_was_being_chosen_is_not_counted(open_store: OpenStor
         alma.forget(memory_ids=[second])
         return found
 
-    monkeypatch.setattr(maintaining, "choices", meanwhile)
+    monkeypatch.setattr(maintaining, "choose", meanwhile)
     report = alma.maintain()
     assert [rule.memory_ids for rule in report.rules] == [(third,)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ConflictError, ScopeViolationError, ValidationError
-from alma.memory.learn import record
+from alma.types.memories import Outcome
 from facade import START, ManualClock, OpenStore, held, refused
 
 GIVEN: dict[str, Any] = {"agent": "dev", "task": "Deploy auth service", "outcome": "success", "strategy_used": "blue-green"}
@@ -119,16 +119,19 @@ def test_of_many_callers_at_once_one_is_counted_and_all_get_its_outcome(open_sto
     assert stores[0].verify().ok
 
 
-def test_one_that_comes_up_while_many_are_being_learned_is_taken(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    alma, other = open_store(), open_store()
-    store, came = record._store, []
+def test_an_outcome_that_another_open_learns_meanwhile_counts_beside_new_ones(open_store: OpenStore) -> None:
+    other = open_store()
+    came: list[Outcome] = []
 
-    def meanwhile(*given: Any, **named: Any) -> None:
-        monkeypatch.setattr(record, "_store", store)
-        came.append(other.learn(**GIVEN, idempotency_key="run 7"))
-        store(*given, **named)
+    def busy_clock() -> datetime:
+        """Returns the time, after which another open has learned under one of the keys."""
+        if is_learning and not came:
+            came.append(other.learn(**GIVEN, idempotency_key="run 7"))
+        return START
 
-    monkeypatch.setattr(record, "_store", meanwhile)
+    is_learning = False
+    alma = open_store(clock=busy_clock)
+    is_learning = True
     made = alma.learn_many([{**GIVEN, "idempotency_key": "run 6"}, {**GIVEN, "idempotency_key": "run 7"}])
     assert made[1] == came[0]
     assert alma.get_stats().by_kind == {"outcome": 2}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, ConfigurationError, DomainKnowledge
-from alma.memory.admin import schedule
-from alma.memory.admin.schedule import FIRST_WAIT, LONGEST_WAIT, Schedule
+from alma.memory.admin import maintaining
+from alma.memory.admin.maintaining import FIRST_WAIT, LONGEST_WAIT, Schedule
 from facade import ManualClock, OpenStore, StoredIn
 
 EVERY_DAY = {"forgetting": {"domain_knowledge": {"max_count": 1}}, "maintenance": {"every": "1d"}}
@@ -85,13 +85,13 @@ def test_what_goes_wrong_is_logged_and_tried_again(
 ) -> None:
     alma = open_store(**EVERY_DAY)
     fill(alma)
-    works = schedule.maintain
+    works = maintaining.maintain
 
     def fails(*given: object, **named: object) -> None:
-        monkeypatch.setattr(schedule, "maintain", works)
+        monkeypatch.setattr(maintaining, "maintain", works)
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(schedule, "maintain", fails)
+    monkeypatch.setattr(maintaining, "maintain", fails)
     with caplog.at_level(logging.INFO, logger="alma"):
         Schedule(alma._store, wait=Waiting(clock, 0, 1)).run()
     assert "maintenance of project 'shop' failed: the disk is full" in caplog.messages
@@ -115,14 +115,14 @@ def test_a_run_that_closing_cuts_short_says_nothing(
     alma = open_store(**EVERY_DAY)
     fill(alma)
     made = Schedule(alma._store, wait=Waiting(clock, 0))
-    works = schedule.maintain
+    works = maintaining.maintain
 
     def closed_meanwhile(*given: object, **named: object) -> object:
         made.stop()
         alma.close()
         return works(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(schedule, "maintain", closed_meanwhile)
+    monkeypatch.setattr(maintaining, "maintain", closed_meanwhile)
     made.run()
     assert not caplog.messages
 

@@ -123,7 +123,8 @@ class AsyncAdmin:
     async def get_stats(self, agent: str | None = None) -> alma.types.reports.Stats:
         """Returns the content of the project, or of one agent in it, in numbers."""
     async def history(self, memory_id: str) -> list[alma.types.history.HistoryEntry]:
-        """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone.
+        """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone. `rule/` and an id name the
+        record of a rule.
 
         The first entry says who made it, in which episode and on which evidence. `MemoryNotFoundError` if there never was one, or it was
         purged."""
@@ -153,7 +154,7 @@ class AsyncAdmin:
         Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for a file that is torn or unsound."""
     async def list_memories(self, kind: str | None = None, agent: str | None = None, user_id: str | None = None, *, since: datetime.datetime | None = None, limit: int = 100, newest_first: bool = True) -> list[alma.types.memories.AnyMemory]:
         """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
-        after `since`.
+        after `since`. A learned rule is as old as the first outcome behind it.
 
         This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
         listed."""
@@ -181,7 +182,7 @@ class AsyncAdmin:
         The ended episode that such a memory comes from loses its record as well. The receipt lists every surface, and the remaining rows
         that still name a purged memory or contain its text. No undo brings it back. `compact` then removes the last bytes from the files."""
     async def quarantined(self, limit: int = 100) -> list[alma.types.memories.AnyMemory]:
-        """The memories in quarantine, those that came last first: suspicious texts in facts, and in outcomes that only their agent judged.
+        """Returns the memories in quarantine, newest first: suspicious texts in facts, and in outcomes that only their agent judged.
 
         They are kept, in no slice, until they are released. `metadata["flagged"]` says what is suspicious."""
     async def redact_existing(self, *, dry_run: bool = False) -> alma.types.reports.RedactReport:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from alma.memory import kinds
 from alma.memory.administration import Admin
 from alma.memory.episodes import usage
-from alma.memory.learn import adding, conversations, record
+from alma.memory.learn import adding
 from alma.memory.operation import forwarded, operation
 from alma.types.custom import CustomMemoryType
 from alma.types.kinds import FeedbackSignal, MemoryType
@@ -15,13 +15,13 @@ from alma.types.reports import FeedbackReport, UsageReport
 class Additions(Admin):
     """What is recorded beside outcomes."""
 
-    add_user_preference = forwarded(record.add_user_preference)
-    add_domain_knowledge = forwarded(record.add_domain_knowledge)
-    add_anti_pattern = forwarded(record.add_anti_pattern)
-    add_conversation = forwarded(conversations.add_conversation)
-    add_heuristic = forwarded(record.add_heuristic)
+    add_user_preference = forwarded(adding.add_user_preference)
+    add_domain_knowledge = forwarded(adding.add_domain_knowledge)
+    add_anti_pattern = forwarded(adding.add_anti_pattern)
+    add_conversation = forwarded(adding.add_conversation)
+    add_heuristic = forwarded(adding.add_heuristic)
     add = forwarded(adding.add)
-    add_many = forwarded(record.add_many)
+    add_many = forwarded(adding.add_many)
 
     @operation
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from alma.errors import ConfigurationError
 from alma.extensions import extension
 from alma.memory import quarantine
-from alma.memory.admin import backup as backing_up
-from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, moving, overview, rebuilding, reindexing, stats
+from alma.memory.admin import copies, figures, forgetting, maintaining, reindexing
 from alma.memory.admin import history as past
-from alma.memory.admin.reindexing import Progress
 from alma.memory.operation import forwarded, operation
+from alma.memory.progress import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, intake
@@ -53,7 +52,7 @@ class Admin:
     @operation
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """Returns what `undo` would do. Writes nothing."""
-        return past.undo(self._room, to=to, actor=actor, dry_run=True)
+        return past.undo(self._room, to, actor=actor, dry_run=True)
 
     content_hash = forwarded(past.content_hash)
     forget = forwarded(forgetting.forget)
@@ -76,8 +75,8 @@ class Admin:
             purge=True,
         )
 
-    forget_user = forwarded(forgetting_users.forget_user)
-    users = forwarded(forgetting_users.users)
+    forget_user = forwarded(forgetting.forget_user)
+    users = forwarded(forgetting.users)
     redact_existing = forwarded(importing.redact_existing)
 
     @operation
@@ -100,7 +99,7 @@ class Admin:
         `ValidationError` for a file that exists, which `force` replaces, and for a database in use, which it does not. `progress` is
         called with the number of pages done and their total. `StorageError` if the target cannot be written; then nothing is left there.
         """
-        return backing_up.backup(self._store, path, force=force, progress=progress)
+        return copies.backup(self._store, path, force=force, progress=progress)
 
     @operation
     def migrate(self, to: str, *, options: Mapping[str, object] | None = None, progress: Progress | None = None) -> MoveReport:
@@ -111,9 +110,9 @@ class Admin:
         goes on where it stopped, unless the original has changed: then it begins again. What others write meanwhile is not in the copy.
         `ConflictError` if there is a store already, `ValidationError` for a file that exists.
         """
-        return moving.move(self._store, to, options, progress=progress)
+        return copies.move(self._store, to, options, progress=progress)
 
-    list_memories = forwarded(listing.list_memories)
+    list_memories = forwarded(figures.list_memories)
     quarantined = forwarded(quarantine.quarantined)
     release_quarantined = forwarded(quarantine.release_quarantined)
     export = forwarded(exporting.export)
@@ -145,7 +144,7 @@ class Admin:
         )
         return report
 
-    get_stats = forwarded(stats.get_stats)
+    get_stats = forwarded(figures.get_stats)
 
     @operation
     def reindex(
@@ -159,7 +158,7 @@ class Admin:
         """
         return reindexing.reindex(self._store, embedder=embedder, dimension=embedding_dim, progress=progress)
 
-    overview = forwarded(overview.overview)
+    overview = forwarded(figures.overview)
 
     @operation
     def verify(self, *, rebuild: bool = False) -> VerifyReport:
@@ -169,4 +168,4 @@ class Admin:
         vectors. `rebuilt` names what was fixed, `problems` what was not: all else follows from the journal, so a damaged journal cannot
         be rebuilt. Other writers wait meanwhile.
         """
-        return rebuilding.verify(self._store, rebuild=rebuild)
+        return reindexing.verify(self._store, rebuild=rebuild)

@@ -16,8 +16,9 @@ from alma.memory.administration import Admin
 from alma.memory.attempts import Attempts
 from alma.memory.episodes import usage
 from alma.memory.harness_methods import HarnessMethods
-from alma.memory.learn import record
-from alma.memory.learn.request import LearnRequest
+from alma.memory.learn.learn import LearnRequest
+from alma.memory.learn.learn import learn as learn_one
+from alma.memory.learn.learn import learn_many as learn_each
 from alma.memory.operation import forwarded, operation
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import advice, check, explain, explanations, retrieve
@@ -339,9 +340,9 @@ class ALMA(Additions, Attempts, HarnessMethods):
             timestamp=timestamp,
             idempotency_key=idempotency_key,
         )
-        return record.learn(self._room, request)
+        return learn_one(self._room, request)
 
-    learn_many = forwarded(record.learn_many)
+    learn_many = forwarded(learn_each)
     strategies = forwarded(advice.strategies)
     outcomes_behind = forwarded(explanations.outcomes_behind)
     check = forwarded(check.check)

@@ -29,7 +29,7 @@ from alma.errors import (
 )
 from alma.extensions import extension
 from alma.memory import arguments as args
-from alma.memory.admin.schedule import Schedule
+from alma.memory.admin.maintaining import Schedule
 from alma.memory.redacting import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore, Room
 from alma.memory.search_sizes import SearchSizes

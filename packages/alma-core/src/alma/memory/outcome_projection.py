@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -32,23 +32,8 @@ MOST_VIEWS = 64
 MOST_RECORDS = 2_000
 """Journal records after which reading all outcomes again is cheaper than following the journal."""
 
-OUTCOMES = frozenset({MemoryType.OUTCOME.value})
-
-MOST_EFFECTS = 256
-"""Updates that a reader may have missed and still catch up."""
-
 ReaderKey = tuple[str, str | None, bool, str]
 Wanted = Callable[[RecordedOutcome], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """What the journal records after `start`, up to `seq`, changed: memories by id, and whether anything else did."""
-
-    start: int
-    seq: int
-    memories: frozenset[str]
-    is_total: bool
 
 
 @dataclass(slots=True)
@@ -82,11 +67,6 @@ class OutcomeProjections:
     def __init__(self, project: Project, texts: TextVectors, agents: Mapping[str, MemoryScope], users: UserWall) -> None:
         self._project, self._stored_texts, self._agents, self._users = project, texts, agents, users
         self._views: OrderedDict[ReaderKey, View] = OrderedDict()
-        self._effects: list[_Effect] = []
-        self._followed: int | None = None
-        """The newest journal record whose effects are known; `None` before the first question."""
-        self._records: tuple[int, RuleRecords] | None = None
-        """Those of rules, as of a journal record."""
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -99,26 +79,18 @@ class OutcomeProjections:
         """Drops all projections, and the texts in them."""
         with self._lock:
             self._views.clear()
-            self._effects.clear()
-            self._followed = self._records = None
 
     @contextmanager
     def of(self, scope: ReadableScope, *, reader: str, user: str | None, is_shared: bool = True) -> Iterator[View]:
         """Yields what a reader may read, as of now. One thread at a time holds it."""
-        project = self._project
-        with self._lock, project.moment():
-            upto = project.learned_seq()
-            if (
-                self._followed is not None and self._followed > upto
-            ):  # this thread reads a state of before: the cache is for others
+        key = (reader, user, is_shared, self._users.value)
+        with self._lock, self._project.moment():
+            upto, kept = self._project.learned_seq(), self._views.get(key)
+            if kept is not None and kept.upto > upto:  # this thread reads a former state: the cache is for others
                 yield self._read(scope, reader, upto)
                 return
-            self._follow(upto)
-            key = (reader, user, is_shared, self._users.value)
-            view = self._views.pop(key, None)  # a failed update must not be used again
-            view = self._caught_up(view, scope) if view else None
-            if view is None:
-                view = self._read(scope, reader, upto)
+            self._views.pop(key, None)  # a failed update must not be used again
+            view = kept if kept is not None and self._catch_up(kept, scope, upto) else self._read(scope, reader, upto)
             yield view
             if view.texts is not None and view.texts.was_refused:
                 return  # the next reader may find that the embedder answers again
@@ -138,79 +110,52 @@ class OutcomeProjections:
         with self._project.moment():
             yield self._read(scope, reader, self._project.learned_seq(), is_wanted)
 
-    def _follow(self, upto: int) -> None:
-        """Reads what the journal records since the last question changed."""
-        since = self._followed
-        self._followed = upto
-        if since is None or since == upto:
-            return
-        records, self._records = self._records, None
-        if upto - since > MOST_RECORDS:
-            self._effects = [_Effect(since, upto, frozenset(), is_total=True)]
-            return
-        memories, tables, is_total = set[str](), set[str](), False
-        for entry in self._project.entries(after=since):
+    def _catch_up(self, view: View, scope: ReadableScope, upto: int) -> bool:
+        """Applies what the journal records since the view was used; returns False if it has to be read from the beginning."""
+        if view.upto == upto:
+            return True
+        if not len(view.tried) or upto - view.upto > MOST_RECORDS:  # an empty view was made without asking the embedder anything
+            return False
+        changed, tables = set[str](), set[str]()
+        for entry in self._project.entries(after=view.upto):
             tables.update([change.table for change in entry.changes])
-            memories.update([change.key for change in entry.changes if change.table == "memory"])
-            is_total = is_total or entry.is_purged or entry.operation == REBUILD
-        is_total = is_total or PURGE in tables
-        if records is not None and records[0] == since and not is_total and "record" not in tables:
-            self._records = upto, records[1]
-        self._effects.append(_Effect(since, upto, frozenset(memories), is_total))
-        del self._effects[:-MOST_EFFECTS]
-
-    def _caught_up(self, view: View, scope: ReadableScope) -> View | None:
-        """Applies what changed since the view was used; `None` if it has to be read from the beginning."""
-        if view.upto == self._followed:
-            return view
-        if not len(view.tried):
-            return None  # made without asking the embedder anything
-        missed = [effect for effect in self._effects if effect.seq > view.upto]
-        if not missed or missed[0].start > view.upto or any(effect.is_total for effect in missed):
-            return None
-        changed = frozenset[str]().union(*(effect.memories for effect in missed))
-        found = [one for one in self._project.outcomes_named(changed) if self._is_counted(one, scope)]
-        kept = {one.id for one in self._without_quarantined(found)}
-        view.note_doubts(found)
-        trials = _trials(found, scope, kept)
+            changed.update([change.key for change in entry.changes if change.table == "memory"])
+            if entry.is_purged or entry.operation == REBUILD or PURGE in tables:
+                return False
+        found = [one for one in self._project.outcomes_named(changed) if self._may_count(one.partition.row, scope)]
+        trials = self._trials(view, found, scope)
         view.tried.remove(changed - {trial.id for trial in trials})
         view.tried.extend(trials)
-        view.upto = self._followed or 0
-        view.records = self._rule_records(view.upto)
-        return view
+        if "record" in tables:
+            view.records = self._rule_records()
+        view.upto = upto
+        return True
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
         found = list(self._project.outcomes(partitions)) if partitions else []
         if is_wanted is not None:
             found = [one for one in found if is_wanted(one)]
-        kept = {one.id for one in self._without_quarantined(found)}
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
         tried = Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
-        view = View(tried, upto, self._rule_records(upto), texts)
-        view.note_doubts(found)
-        tried.extend(_trials(found, scope, kept))
+        view = View(tried, upto, self._rule_records(), texts)
+        tried.extend(self._trials(view, found, scope))
         return view
+
+    def _trials(self, view: View, found: Sequence[RecordedOutcome], scope: ReadableScope) -> list[Trial]:
+        """Returns the outcomes that count: all but those in quarantine. The view notes which are suspicious."""
+        archived = [one.id for one in found if one.is_archived]
+        kept = self._project.record(QUARANTINE, archived) if archived else {}
+        doubtful = {key for key, (version, _) in kept.items() if version}
+        view.note_doubts(found)
+        return [trial_of(one, is_hidden=one.partition.row not in scope.by_row) for one in found if one.id not in doubtful]
 
     def _may_count(self, row: int, scope: ReadableScope) -> bool:
         return row in scope.by_row or scope.counts_without_words(row)
 
-    def _is_counted(self, one: RecordedOutcome, scope: ReadableScope) -> bool:
-        return self._may_count(one.partition.row, scope)
-
-    def _without_quarantined(self, found: Sequence[RecordedOutcome]) -> Iterator[RecordedOutcome]:
-        archived = [one.id for one in found if one.is_archived]
-        kept = self._project.record(QUARANTINE, archived) if archived else {}
-        doubtful = {key for key, (version, _) in kept.items() if version}
-        return (one for one in found if one.id not in doubtful)
-
-    def _rule_records(self, upto: int) -> RuleRecords:
-        kept = self._records  # `among` holds no lock
-        if kept is None or kept[0] != upto:
-            found = [RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE)]
-            kept = self._records = upto, RuleRecords(found)
-        return kept[1]
+    def _rule_records(self) -> RuleRecords:
+        return RuleRecords(RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE))
 
     def _needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
@@ -253,10 +198,6 @@ class _Texts:
         if not self.was_refused:
             _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
         self.was_refused = True
-
-
-def _trials(found: Iterable[RecordedOutcome], scope: ReadableScope, kept: Collection[str]) -> list[Trial]:
-    return [trial_of(one, is_hidden=one.partition.row not in scope.by_row) for one in found if one.id in kept]
 
 
 def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:

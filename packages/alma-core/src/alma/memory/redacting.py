@@ -1,7 +1,7 @@
 """The seam by which every text that is stored or asked about goes: what a store redacts, and how."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -35,7 +35,7 @@ KEY_OF_REPETITION = "idempotency_key"
 
 
 def checked_redact(value: object) -> Redact:
-    """`ConfigurationError` unless it is one of the words, a flag or a function."""
+    """Returns a setting of `redact`. `ConfigurationError` unless it is one of the words, a flag or a function."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if (isinstance(value, str) and value in CHOICES) or callable(value):
@@ -52,7 +52,7 @@ class Redaction:
 
     @classmethod
     def of(cls, given: Redact, store_id: str) -> "Redaction":
-        """The redaction of the store with this id."""
+        """Returns the redaction of the store with this id."""
         key = hashlib.blake2b(store_id.encode(), digest_size=32, person=b"alma.redact").digest()
         return cls(given, Redactor(key, with_personal=given == "personal"))
 
@@ -84,22 +84,21 @@ class Redaction:
             make = getattr(type(value), "_make", type(value))  # of a named tuple
             return make(self._any(item) for item in value)
         if isinstance(value, BaseModel):
-            return _changed(value, self._suspect({name: getattr(value, name) for name in _fields(type(value))}), self)
+            changes = self._changes(value, _fields(type(value)))
+            return value.model_copy(update=changes) if changes else value
         if is_dataclass(value) and not isinstance(value, type):
-            return _changed(
-                value, {field.name: getattr(value, field.name) for field in fields(value) if field.name not in IDS}, self
-            )
+            changes = self._changes(value, [field.name for field in fields(value) if field.name not in IDS])
+            return replace(value, **changes) if changes else value
         return value
 
-    def _suspect(self, given: Mapping[str, object]) -> Mapping[str, object]:
-        """Returns the fields that may change. Texts in which nothing is found together, each on lines of its own, need not be looked at each."""
-        given = {name: item for name, item in given.items() if item is not None and not isinstance(item, WITHOUT_TEXT)}
-        if callable(self.given):
-            return given
+    def _changes(self, value: object, names: Iterable[str]) -> dict[str, Any]:
+        """Returns the fields that redaction changes. Texts in which nothing is found together, each on lines of its own, are not read again."""
+        given = {name: getattr(value, name) for name in names}
         joined = "\n\n".join(text for text in given.values() if isinstance(text, str))
-        if self.redactor(joined) != joined:
-            return given
-        return {name: item for name, item in given.items() if not isinstance(item, str)}
+        if not callable(self.given) and self.redactor(joined) == joined:
+            given = {name: item for name, item in given.items() if not isinstance(item, str)}
+        made = {name: self._any(item) for name, item in given.items()}
+        return {name: item for name, item in made.items() if item is not given[name] and item != given[name]}
 
     def _key(self, key: object) -> object:
         return self.text(key) if isinstance(key, str) else key
@@ -127,14 +126,5 @@ class Redaction:
 
 @cache
 def _fields(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of a model that are no names."""
+    """Returns the fields of a model that are no names."""
     return tuple(name for name in model.model_fields if name not in IDS)
-
-
-def _changed(value: Any, given: Mapping[str, object], redaction: Redaction) -> Any:
-    """A model or a dataclass with the fields that redaction changes."""
-    made = {name: redaction.value(item) for name, item in given.items()}
-    changes = {name: item for name, item in made.items() if item is not given[name] and item != given[name]}
-    if not changes:
-        return value
-    return value.model_copy(update=changes) if isinstance(value, BaseModel) else replace(value, **changes)

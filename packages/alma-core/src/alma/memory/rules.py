@@ -13,11 +13,9 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.provenance import FLAGGED
-from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
+from alma.types.rules import FAILS, MOST_ANCHORS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.sentences import failed_of
-from alma_learning import Row, Side, Table
-
-MOST_ANCHORS = 8
+from alma_learning import Row, Side
 
 KIND_OF_SIDE = {WORKS: MemoryType.HEURISTIC, FAILS: MemoryType.ANTI_PATTERN}
 _SIDES = {Side.WORKS: WORKS, Side.FAILS: FAILS}
@@ -47,6 +45,11 @@ class Rule:
     def is_archived(self) -> bool:
         """True when a caller archived it."""
         return self.record.archived_at is not None
+
+    @property
+    def kind(self) -> MemoryType:
+        """Kind of the memory that shows it."""
+        return KIND_OF_SIDE[self.record.side]
 
 
 class Records:
@@ -149,24 +152,20 @@ def _metadata(rule: Rule, reader: str | None) -> dict[str, Any]:
     return metadata | ({FLAGGED: rule.doubt} if rule.doubt else {})
 
 
-def rules_in(table: Table, records: Records, *, is_of_steps: bool = False) -> Iterator[Rule]:
-    """Yields the rules of a table in its order, without those that a caller archived."""
-    for row in table.rows:
-        rule = records.rule_of(row, is_of_steps=is_of_steps)
-        if rule is not None and not rule.is_archived:
-            yield rule
-
-
 def all_rules(view: View, *, with_archived: bool = False) -> list[Rule]:
     """Returns all rules that follow from what a reader may read: those of each kind of task, one for each id."""
     records, found = Records(view), dict[str, Rule]()
-    for is_of_steps in (False, True):
-        for table in view.tried.tables(of_steps=is_of_steps):
-            for row in table.rows:
-                rule = records.rule_of(row, is_of_steps=is_of_steps)
-                if rule is not None and (with_archived or not rule.is_archived):
-                    found.setdefault(rule.id, rule)
+    for row, is_of_steps in _rows(view):
+        rule = records.rule_of(row, is_of_steps=is_of_steps)
+        if rule is not None and (with_archived or not rule.is_archived):
+            found.setdefault(rule.id, rule)
     return list(found.values())
+
+
+def _rows(view: View) -> Iterator[tuple[Row, bool]]:
+    """Yields the rows of all tables of a view, each with whether it is of steps."""
+    for is_of_steps in (False, True):
+        yield from ((row, is_of_steps) for table in view.tried.tables(of_steps=is_of_steps) for row in table.rows)
 
 
 def rules_of(room: Room, agent: str, user: str | None = None, *, with_archived: bool = False) -> list[Rule]:
@@ -174,6 +173,17 @@ def rules_of(room: Room, agent: str, user: str | None = None, *, with_archived: 
     scope = readable(room, agent=agent, user_id=user, include_shared=False)
     with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
         return [rule for rule in all_rules(view, with_archived=with_archived) if agent_in(rule.record.owner) == agent]
+
+
+def each_rule(room: Room, *, agent: str | None = None, user: str | None = None, with_archived: bool = False) -> Iterator[Rule]:
+    """Yields the rules of all agents once each; with `agent` or `user`, only their own: those of an agent for a user, if both are given."""
+    owners, seen = [(agent, user)] if agent and user else owners_with_outcomes(room), set[str]()
+    for owner, of_user in owners:
+        if agent in (None, owner) and user in (None, of_user):
+            for rule in rules_of(room, owner, of_user, with_archived=with_archived):
+                if rule.id not in seen:
+                    seen.add(rule.id)
+                    yield rule
 
 
 def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:
@@ -205,14 +215,11 @@ def find_rules(
             found = {rule.id: rule for rule in all_rules(view, with_archived=with_archived) if rule.id in wanted}
         if user is not None or not of_all_users or len(found) == len(wanted):
             return found
-    for agent, of_user in owners_with_outcomes(room):
-        if reader not in (None, agent):
-            continue
-        if len(found) == len(wanted):
-            break
-        for rule in rules_of(room, agent, of_user, with_archived=with_archived):
-            if rule.id in wanted:
-                found.setdefault(rule.id, rule)
+    for rule in each_rule(room, agent=reader, with_archived=with_archived):
+        if rule.id in wanted:
+            found.setdefault(rule.id, rule)
+            if len(found) == len(wanted):
+                break
     return found
 
 
@@ -223,7 +230,7 @@ def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
         scope = readable(room, agent=agent, user_id=user, include_shared=False)
         with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
             known = Records(view)
-            for row in (row for sort in (False, True) for table in view.tried.tables(of_steps=sort) for row in table.rows):
+            for row, _ in _rows(view):
                 for record in records:
                     if agent_in(record.owner) == agent and known.holds(record, row):
                         found.setdefault(record.id, row)

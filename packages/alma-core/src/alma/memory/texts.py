@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import TypeVar
 
 import numpy as np
@@ -36,12 +35,10 @@ class TextVectors:
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._scale: tuple[Scale | None] | None = None
-        self._asking: Future[None] | None = None
-        self._asker: int | None = None
         self._is_sought = False
         self._compared: dict[str, bytes] = {}
         self._with_background: set[str] = set()
-        self._lock = threading.RLock()
+        self.renew_in_child()
         renewed_in_children(self)
 
     @classmethod
@@ -69,23 +66,13 @@ class TextVectors:
     def scale(self, project: Project) -> Scale | None:
         """Returns how the embedder spreads cosines; `None` for one whose cosines do not separate texts of one meaning from others.
 
-        One that was not measured is compared with the one that was, once a process, on a few sentences. Of threads that are first at the same
-        time one asks the model, and all get its result, or its error. A model that calls ALMA while it is asked is asked again: to wait would never
-        end. Projects keep the vectors of the sentences.
+        One that was not measured is compared with the one that was, once a process, on a few sentences. Other threads wait meanwhile; a model
+        that calls ALMA while it is asked is asked again. Projects keep the vectors of the sentences.
         """
-        if self._scale is None:
-            with self._lock:
-                asked, is_first = self._asking or Future[None](), self._asking is None
-                self._asking = asked
-            if is_first:
-                self._measure(project, asked)
-            elif self._asker == threading.get_ident():
-                self._scale = (self._measured_scale(project),)
-                return self._scale[0]
-            asked.result()
-        assert self._scale is not None
-        (calibration,) = self._scale
-        return calibration
+        with self._measuring:
+            if self._scale is None:
+                self._scale = (self._measure_scale(project),)
+            return self._scale[0]
 
     def scale_at_hand(self, project: Project) -> Scale | None:
         """Returns the same without asking the model: `None` also where the project keeps no vectors of the sentences to compare."""
@@ -95,20 +82,7 @@ class TextVectors:
                 self.scale(project)
         return self._scale[0] if self._scale else None
 
-    def _measure(self, project: Project, asked: "Future[None]") -> None:
-        """Measures the scale for all who wait for them."""
-        self._asker = threading.get_ident()
-        try:
-            if self._scale is None:  # else another thread was first after all
-                self._scale = (self._measured_scale(project),)
-            asked.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - else those who wait would wait for ever
-            asked.set_exception(error)
-        finally:
-            with self._lock:
-                self._asking = self._asker = None
-
-    def _measured_scale(self, project: Project) -> Scale | None:
+    def _measure_scale(self, project: Project) -> Scale | None:
         if is_measured(self.fingerprint):
             return OWN
         if not self._keeps_sentences(project) and self._compares_words():
@@ -165,9 +139,8 @@ class TextVectors:
             self._recent.clear()
 
     def renew_in_child(self) -> None:
-        """Replaces the lock, which a thread of the parent may have held. No thread of the child asks the model yet."""
-        self._lock = threading.RLock()
-        self._asking = self._asker = None
+        """Makes new locks: a thread of the parent may have held the former ones."""
+        self._lock, self._measuring = threading.RLock(), threading.RLock()
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         vectors = self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))

@@ -9,7 +9,7 @@ from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, V
 from alma.journal import Change, entity
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.protocols import Entry, Write
+from alma.protocols import Entry
 from alma.storage.relational.rows import compared_text
 from alma.text import quoted
 from alma.types.history import HistoryEntry, Revision, UndoReport
@@ -17,11 +17,10 @@ from alma.types.identity import from_micros
 from alma.types.rules import RULE
 from alma.types.tags import not_an_id
 
-RELEARN = "relearn"
 _OF_RULES = f"{RULE}/"
 
-TRIES = 3
-"""Attempts to prepare an undo while others may write; after these, other writers wait for it."""
+TRIES = 4
+"""Attempts to undo, of which the last is prepared while other writers wait for it."""
 
 _TIMES = frozenset({"seen_at", "created_at", "updated_at", "archived_at", "time"})
 _REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash", "is_live", "version"})
@@ -29,38 +28,26 @@ _REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash",
 
 
 def history(room: Room, memory_id: str) -> list[HistoryEntry]:
-    """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone.
+    """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone. `rule/` and an id name the
+    record of a rule.
 
     The first entry says who made it, in which episode and on which evidence. `MemoryNotFoundError` if there never was one, or it was
     purged.
     """
     (wanted,) = args.checked_ids([memory_id], "memory_id")
-    found = histories(room, [wanted])
-    if not found:
-        if room.project.was_purged(wanted):
-            raise MemoryNotFoundError(
-                f"project {room.name!r} has no memory {quoted(wanted)} any more: it was purged, with its history"
-            )
-        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{not_an_id(wanted)}")
-    return found[wanted]
-
-
-def histories(room: Room, memory_ids: Sequence[str]) -> dict[str, list[HistoryEntry]]:
-    """Returns the histories of those of the memories that were ever there and were not purged, by id. Each journal record is read once.
-
-    That of a rule is the history of its record.
-    """
-    named = {memory_id: memory_id for memory_id in memory_ids}
-    named |= {entity("record", one if one.startswith(_OF_RULES) else f"{_OF_RULES}{one}"): one for one in memory_ids}
-    found = dict[str, list[HistoryEntry]]()
-    for entry in room.project.entries(memory_ids=list(named)):
-        touched: dict[str, list[Change]] = {}
-        for change in journal.current(entry.changes):
-            if (memory_id := named.get(entity(change.table, change.key))) is not None and change.table != journal.PURGE:
-                touched.setdefault(memory_id, []).append(change)
-        for memory_id, changes in touched.items():
-            found.setdefault(memory_id, []).append(_entry(entry, changes))
-    return found
+    names = [wanted, entity("record", wanted if wanted.startswith(_OF_RULES) else f"{_OF_RULES}{wanted}")]
+    found = []
+    for entry in room.project.entries(memory_ids=names):
+        current = [change for change in journal.current(entry.changes) if change.table != journal.PURGE]
+        if changes := [change for change in current if entity(change.table, change.key) in names]:
+            found.append(_entry(entry, changes))
+    if found:
+        return found
+    if room.project.was_purged(wanted):
+        raise MemoryNotFoundError(
+            f"project {room.name!r} has no memory {quoted(wanted)} any more: it was purged, with its history"
+        )
+    raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{not_an_id(wanted)}")
 
 
 def content_hash(room: Room) -> str:
@@ -86,18 +73,22 @@ def undo(room: Room, to: int, *, actor: str | None = None, dry_run: bool = False
     """
     name = None if actor is None else args.checked_name(actor, "actor")
     expected = None if expected_head is None else _checked_seq(room, expected_head, "expected_head")
-    since = _checked_seq(room, to)
-    for _ in range(TRIES):
+    since = _checked_seq(room, to, "to")
+    for left in reversed(range(TRIES)):
         plan = _plan(room, since, name, expected)
         if dry_run or not plan.changes:
-            return _report(plan, name, dry_run=dry_run)
+            break
         vectors = _vectors(room, plan)
         with room.project.write(actor=name or "", operation="undo", at=room.now()) as write:
-            if write.seq == plan.head + 1:  # otherwise another caller wrote meanwhile, and the plan is prepared again
-                return _carried_out(write, plan, vectors, name)
-    with room.project.write(actor=name or "", operation="undo", at=room.now()) as write:
-        plan = _plan(room, since, name, expected)
-        return _carried_out(write, plan, _vectors(room, plan), name)
+            if write.seq != plan.head + 1:  # another caller wrote meanwhile, so the plan is prepared again
+                if left:
+                    continue
+                plan = _plan(room, since, name, expected)
+                vectors = _vectors(room, plan)
+            if plan.changes:
+                write.apply(plan.changes, vectors)
+                return _report(plan, name, dry_run=False, seq=write.seq)
+    return _report(plan, name, dry_run=dry_run)
 
 
 @dataclass(slots=True)
@@ -111,41 +102,6 @@ class _Plan:
     changes: list[Change] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Touched:
-    """Changes by others to an actor's rows, or to rows of the same memories, since the actor's first change."""
-
-    rows: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
-    memories: dict[str, tuple[Change, Entry] | None] = field(default_factory=dict)
-
-    def mine(self, change: Change) -> None:
-        """Notes a row of the actor."""
-        self.rows.setdefault((change.table, change.key), None)
-        self.memories.setdefault(entity(change.table, change.key), None)
-
-    def others(self, change: Change, entry: Entry) -> None:
-        """Notes a change by another."""
-        place, owner = (change.table, change.key), entity(change.table, change.key)
-        if place in self.rows:
-            self.rows[place] = self.rows[place] or entry
-        if owner in self.memories:
-            self.memories[owner] = self.memories[owner] or (change, entry)
-
-    def check(self, changes: Sequence[Change]) -> None:
-        """Raises `ConflictError` if another changed a row that is to be changed, or a row of a memory that is to be removed."""
-        for change in changes:
-            if (entry := self.rows.get((change.table, change.key))) is not None:
-                raise _conflict(change, entry)
-            hanging = self.memories.get(change.key) if change.table == "memory" and change.after is None else None
-            if hanging is not None:
-                raise _conflict(*hanging)
-
-
-def _conflict(change: Change, entry: Entry) -> ConflictError:
-    who = f"by {entry.actor!r} " if entry.actor else ""
-    return ConflictError(f"{change.table} {quoted(change.key)} was changed {who}in record {entry.seq} since; nothing was undone")
-
-
 def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
     """Returns the vectors of restored content: of passages, and of strategies that others are compared with."""
     texts = [row["text"] for change in plan.changes if (row := change.after or {}).get("text_hash")]
@@ -154,74 +110,77 @@ def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
     return room.store.texts.of([*texts, *compared], room.project)
 
 
-def _carried_out(write: Write, plan: _Plan, vectors: Mapping[str, bytes], actor: str | None) -> UndoReport:
-    report = _report(plan, actor, dry_run=False)
-    if not plan.changes:
-        return report
-    write.apply(plan.changes, vectors)
-    return report.model_copy(update={"seq": write.seq})
-
-
 def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> _Plan:
-    plan, touched, retired = _Plan(to, to), _Touched(), set[str]()
-    undone: list[Change] = []
+    """Returns the changes that reverse what was done since a record. `ConflictError` if another actor changed the same since."""
+    plan, retired, undone = _Plan(to, to), set[str](), list[Change]()
+    by_others: dict[tuple[str, str] | str, tuple[Change, Entry] | None] = {}
+    """The first change by another actor of each row that is undone, and of each memory with such a row."""
     for entry in room.project.entries(after=to):
         plan.head = entry.seq
         changes = _undoable(entry)
-        if entry.operation == journal.UPGRADED:
+        if entry.operation == journal.UPGRADED:  # learned rules have no rows any more
             retired |= {change.key for change in changes if change.table == "memory" and change.after is None}
             changes = [change for change in changes if change.table != "record"]
-        if actor is not None and entry.actor != actor:
-            for change in changes:
-                touched.others(change, entry)
-            continue
-        plan.records += 1
-        plan.purged += entry.is_purged
-        undone += changes
+        is_undone = actor in (None, entry.actor)
         for change in changes:
-            touched.mine(change)
+            for place in ((change.table, change.key), entity(change.table, change.key)):
+                if is_undone:
+                    by_others.setdefault(place, None)
+                elif place in by_others:
+                    by_others[place] = by_others[place] or (change, entry)
+        if is_undone:
+            plan.records += 1
+            plan.purged += entry.is_purged
+            undone += changes
     if expected_head is not None and plan.head != expected_head:
         raise ConflictError(f"the newest journal record is {plan.head}, not {expected_head}; nothing was undone")
-    staying = (
-        change for change in undone if entity(change.table, change.key) not in retired
-    )  # learned rules have no rows any more
+    staying = (change for change in undone if entity(change.table, change.key) not in retired)
     plan.changes = list(journal.reversed_changes(journal.net(staying)))
-    if actor is not None:
-        touched.check(plan.changes)
+    for change in plan.changes:
+        removed = change.key if change.table == "memory" and change.after is None else ""
+        if (conflict := by_others.get((change.table, change.key)) or by_others.get(removed)) is not None:
+            raise _conflict(*conflict)
     return plan
 
 
+def _conflict(change: Change, entry: Entry) -> ConflictError:
+    who = f"by {entry.actor!r} " if entry.actor else ""
+    return ConflictError(f"{change.table} {quoted(change.key)} was changed {who}in record {entry.seq} since; nothing was undone")
+
+
 def _undoable(entry: Entry) -> list[Change]:
-    """The changes of a record that an undo reverses. What a purge says, and what it restates, stays."""
+    """Returns the changes of a record that an undo reverses. A purge, and what it restates, stays."""
     if any(change.table == journal.PURGE for change in entry.changes):
         return []
     return [change for change in journal.current(entry.changes) if change.before != change.after]
 
 
-def _report(plan: _Plan, actor: str | None, *, dry_run: bool) -> UndoReport:
+def _report(plan: _Plan, actor: str | None, *, dry_run: bool, seq: int | None = None) -> UndoReport:
     fates: dict[str, str] = {}
     others = []
     for change in plan.changes:
         if change.table not in journal.OF_MEMORIES:
             others.append(f"{change.table} {change.key}")
-        elif change.table == "memory" and (fate := _fate(change)) in ("brought back", "removed", "archived"):
-            fates[change.key] = "brought_back" if fate == "brought back" else "removed"
+        elif change.table == "memory" and (fate := _fate(change)) != "changed":
+            fates[change.key] = "brought back" if fate == "brought back" else "removed"
         else:
             fates.setdefault(entity(change.table, change.key), "changed")
-    groups = {
-        name: tuple(sorted(memory_id for memory_id, fate in fates.items() if fate == name))
-        for name in ("brought_back", "removed", "changed")
-    }
+    brought_back, removed, changed = (
+        tuple(sorted(memory_id for memory_id, fate in fates.items() if fate == name))
+        for name in ("brought back", "removed", "changed")
+    )
     return UndoReport(
         to=plan.to,
         head=plan.head,
         actor=actor,
         dry_run=dry_run,
-        seq=None,
+        seq=seq,
         records=plan.records,
         purged=plan.purged,
         others=tuple(sorted(others)),
-        **groups,
+        brought_back=brought_back,
+        removed=removed,
+        changed=changed,
     )
 
 
@@ -242,7 +201,7 @@ def _archived(row: Mapping[str, Any]) -> object:
     return row.get("archived_at", row.get("body", {}).get("archived_at"))
 
 
-def _checked_seq(room: Room, seq: object, name: str = "to") -> int:
+def _checked_seq(room: Room, seq: object, name: str) -> int:
     head = room.project.head()
     if not isinstance(seq, int) or isinstance(seq, bool):
         raise ValidationError(f"{name} must be the number of a journal record, not {quoted(seq)}")

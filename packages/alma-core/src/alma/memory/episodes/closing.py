@@ -1,6 +1,6 @@
 """Stores the ending or settling of episodes: the ending, its memory, the usage and the credit for it, in one transaction."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -8,9 +8,8 @@ from typing import Any
 from alma.errors import ConflictError
 from alma.memory.episodes import usage
 from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_key
-from alma.memory.learn import record
-from alma.memory.learn.learner import Learner, strategy_texts, writing
-from alma.memory.learn.request import LearnRequest
+from alma.memory.learn.learn import LearnRequest, outcome_from
+from alma.memory.learn.storing import Entry, common_actor, comparison_vectors, embed, put, put_corrected
 from alma.memory.room import Room
 from alma.protocols import Lookups, Write
 from alma.text import quoted
@@ -18,7 +17,7 @@ from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
-from alma.types.passages import Passage, embedded, passages_of
+from alma.types.passages import Passage, passages_of
 from alma.types.provenance import flagged
 from alma.types.reports import UsageReport
 from alma.types.rules import RuleRecord
@@ -62,18 +61,18 @@ class _Made:
 def close(room: Room, closings: Sequence[Closing], *, operation: str, at: datetime) -> list[EpisodeRecord]:
     """Writes them in one transaction, all or none, and returns the episodes as stored."""
     made = [_made(room, closing, at) for closing in closings]
-    vectors = vectors_of(room, [(each.outcome, each.passages) for each in made if each.outcome is not None])
-    actor = record.common_actor(one.ended.agent for one in closings)
+    entries = [Entry(each.outcome, each.passages) for each in made if each.outcome is not None]
+    # Where nothing is learned, an embedder that is away does not keep the episodes open.
+    vectors, kept = (embed(room, entries), comparison_vectors(room)) if entries else ({}, {})
+    actor = common_actor(one.ended.agent for one in closings)
     given: dict[str, Any] = {"actor": actor, "operation": operation, "at": to_micros(at)}
 
     def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
-        if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
-            with room.project.write(**given) as write:
-                return _put_endings(room, write, made, read(write.stored))
-        with writing(room, **given) as learner:
-            ended = _put_endings(room, learner.write, made, read(learner.write.stored))
+        with room.project.write(**given) as write:
+            write.keep_vectors(kept)
+            ended = _put_endings(room, write, made, read(write.stored))
             for each in made:
-                _learn(learner, each, vectors)
+                _learn(write, each, vectors, at=given["at"])
         return ended
 
     return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
@@ -111,14 +110,6 @@ def put_opening(write: Write, opened: EpisodeRecord) -> None:
     if opened.run_id is not None:
         made[RUN, run_key(opened.run_id, opened.id)] = 0, {"run_id": opened.run_id}
     write.put_records(made, at=to_micros(opened.started_at))
-
-
-def vectors_of(room: Room, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> Mapping[str, bytes]:
-    """Returns the vectors of everything that is stored and compared of outcomes, computed in one batch."""
-    given = list(outcomes)
-    texts = [passage.text for _, passages in given for passage in embedded(passages)]
-    texts += [text for outcome, _ in given for text in strategy_texts(outcome)]
-    return room.store.texts.of(texts, room.project) if texts else {}
 
 
 def kept_outcome(room: Room, outcome_id: str) -> Outcome | None:
@@ -160,7 +151,7 @@ def _outcome(room: Room, closing: Closing, at: datetime) -> tuple[Outcome | None
             timestamp=ended.ended_at,
             verdict_source=ended.verdict_source,
         )
-        return record.outcome_from(room, at, request), None
+        return outcome_from(room, at, request), None
     kept = kept_outcome(room, ended.outcome_id)
     if kept is None:
         return None, None
@@ -210,13 +201,13 @@ def _put_ending(
     return ended
 
 
-def _learn(learner: Learner, made: _Made, vectors: Mapping[str, bytes]) -> None:
+def _learn(write: Write, made: _Made, vectors: Mapping[str, bytes], *, at: int) -> None:
     if made.outcome is None:
         return
     if made.was is None:
-        learner.add(made.outcome, made.passages, vectors)
+        put(write, Entry(made.outcome, made.passages), vectors, at=at)
     else:
-        learner.correct(made.outcome, made.passages, vectors)
+        put_corrected(write, made.outcome, vectors, at=at)
 
 
 def _is_judged(episode: EpisodeRecord | None) -> bool:

@@ -11,7 +11,7 @@ from alma.episode.endings import contradicts
 from alma.episode.episode import exposures
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.episodes.closing import Closing, close, put_opening, vectors_of
+from alma.memory.episodes.closing import Closing, close, put_opening
 from alma.memory.episodes.records import (
     LEASE,
     STEP,
@@ -28,9 +28,8 @@ from alma.memory.episodes.records import (
     why_closed,
     with_use,
 )
-from alma.memory.learn import record
-from alma.memory.learn.learner import writing
-from alma.memory.learn.request import LearnRequest
+from alma.memory.learn.learn import LearnRequest, outcome_from
+from alma.memory.learn.storing import Entry, comparison_vectors, embed, put
 from alma.memory.operation import operation
 from alma.memory.recall import retrieve
 from alma.memory.recall.query import RetrieveRequest
@@ -73,7 +72,7 @@ def begin(
     name, asked = args.checked_name(agent, "agent"), redaction.text(args.checked_text(task, "task"))
     kind = redaction.value(args.optional_label(task_type, "task_type"))
     if name in room.store.agents:
-        record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
+        outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
     user = args.optional_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
     request = RetrieveRequest(task=asked, agent=name, top_k=top_k, user_id=user)
@@ -285,11 +284,12 @@ class RoomRecorder:
         return kept, lesson
 
     def _put_lesson(self, step: Step, lesson: Outcome) -> None:
-        passages = passages_of(lesson)
-        vectors = vectors_of(self.room, [(lesson, passages)])
-        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
-            self._put_step(learner.write, step)
-            learner.add(lesson, passages, vectors)
+        entry = Entry(lesson, passages_of(lesson))
+        vectors, kept = embed(self.room, [entry]), comparison_vectors(self.room)
+        with self._write("episode_step", step.at) as write:
+            write.keep_vectors(kept)
+            self._put_step(write, step)
+            put(write, entry, vectors, at=to_micros(step.at))
 
     def _put_step(self, write: Write, step: Step) -> None:
         if self.is_written:
@@ -341,7 +341,7 @@ class RoomRecorder:
             duration_ms=step.duration_ms,
             metadata={"episode_id": self.opened.id, "step": step.number},
         )
-        return record.outcome_from(self.room, step.at, request)
+        return outcome_from(self.room, step.at, request)
 
 
 def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:

@@ -1,18 +1,161 @@
-"""Adding a memory by the name of its kind, built in or registered."""
+"""Adding memories of each kind: the arguments of a caller are checked, and memories that a caller made are held to the same rules."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import ValidationError as PydanticError
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.kinds import definition_of
-from alma.memory.learn import record
-from alma.memory.learn.request import LEARN_ARGUMENTS, LearnRequest
+from alma.memory import kinds
+from alma.memory.learn.learn import LEARN_ARGUMENTS, LearnRequest, learn
+from alma.memory.learn.storing import Entry, fail, make_each, store
 from alma.memory.room import Room
+from alma.memory.scopes import check_may_learn
+from alma.retrieval.query import without_names
 from alma.text import quoted
 from alma.types.identity import new_id
-from alma.types.kinds import MemoryType
-from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory
+from alma.types.kinds import KINDS, MemoryType
+from alma.types.memories import (
+    MEMORY_CLASSES,
+    ROLES_OF_OTHERS,
+    AntiPattern,
+    AnyMemory,
+    Conversation,
+    CustomMemory,
+    DomainKnowledge,
+    Heuristic,
+    Memory,
+    Outcome,
+    Turn,
+    UserPreference,
+)
+from alma.types.passages import Draft, Passage, passages_of
+from alma.types.provenance import flagged
+
+STATED_CONFIDENCE = 1.0
+GUESSED_CONFIDENCE = 0.8
+STATED_SOURCES = frozenset({"user_stated", "explicit_instruction"})
+LABELS = frozenset({"category", "domain", "source", "task_type", "session_id"})
+
+INSTRUCTIONS = frozenset({"system", "developer"})
+"""Roles that instruct the assistant. Nothing of it was said, so it is left out."""
+
+TOOL, TOOL_RESULT = "tool", "tool_result"
+
+MOST_CHARACTERS = 2_000_000
+
+Added = TypeVar("Added", bound=Memory)
+
+
+def add_user_preference(
+    room: Room,
+    user_id: str,
+    category: str,
+    preference: str,
+    source: str = "explicit_instruction",
+    *,
+    agent: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> UserPreference:
+    """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
+    source = args.checked_label(source, "source")
+    memory = UserPreference(
+        **_base(room, UserPreference, agent, args.checked_name(user_id, "user_id"), metadata, source),
+        category=args.checked_label(category, "category"),
+        preference=args.checked_text(preference, "preference"),
+        source=source,
+    )
+    return _add(room, memory, operation="add_user_preference")
+
+
+def add_domain_knowledge(
+    room: Room,
+    agent: str,
+    domain: str,
+    fact: str,
+    source: str = "user_stated",
+    *,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    passages: Sequence[Passage] | None = None,
+) -> DomainKnowledge:
+    """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
+    automatically.
+
+    With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
+    """
+    source = args.checked_label(source, "source")
+    memory = DomainKnowledge(
+        **_base(room, DomainKnowledge, agent, user_id, metadata, source),
+        domain=args.checked_label(domain, "domain"),
+        fact=args.checked_text(fact, "fact"),
+        source=source,
+    )
+    return _add(room, memory, () if passages is None else passages, operation="add_domain_knowledge")
+
+
+def add_anti_pattern(
+    room: Room,
+    agent: str,
+    pattern: str,
+    why_bad: str,
+    better_alternative: str | None = None,
+    *,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> AntiPattern:
+    """Records a way that fails, why, and what to do instead."""
+    memory = AntiPattern(
+        **_base(room, AntiPattern, agent, user_id, metadata),
+        pattern=args.checked_text(pattern, "pattern"),
+        why_bad=args.checked_text(why_bad, "why_bad"),
+        better_alternative=args.optional_text(better_alternative, "better_alternative"),
+    )
+    return _add(room, memory, operation="add_anti_pattern")
+
+
+def add_heuristic(
+    room: Room,
+    agent: str,
+    condition: str,
+    strategy: str,
+    *,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Heuristic:
+    """Records a strategy that a person or a program states. It has no record of successes yet."""
+    memory = Heuristic(
+        **_base(room, Heuristic, agent, user_id, metadata),
+        condition=args.checked_text(condition, "condition"),
+        strategy=args.checked_text(strategy, "strategy"),
+    )
+    return _add(room, memory, operation="add_heuristic")
+
+
+def add_conversation(
+    room: Room,
+    messages: Iterable[Mapping[str, Any] | tuple[str, str]],
+    agent: str,
+    session_id: str,
+    *,
+    at: datetime | None = None,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Conversation:
+    """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
+
+    What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
+    system are left out.
+    `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
+    """
+    given = _base(room, Conversation, agent, user_id, metadata)
+    if (held_at := args.checked_time(at, "at")) is not None:
+        given["held_at"] = held_at
+    session = args.checked_label(session_id, "session_id")
+    return _add(room, Conversation(**given, session_id=session, turns=tuple(_turns(messages))), operation="add_conversation")
 
 
 def add(
@@ -29,71 +172,230 @@ def add(
     its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
     """
     name = args.checked_label(kind, "kind")
+    if name == MemoryType.OUTCOME:
+        given = {"agent": agent, "user_id": user_id, "metadata": metadata, **fields}
+        return learn(room, LearnRequest(**_checked_names(name, given, needed=("task", "outcome"), known=LEARN_ARGUMENTS)))
     if name in _METHODS:
-        return _METHODS[MemoryType(name)](room, {"agent": agent, "user_id": user_id, "metadata": metadata, **fields})
+        parameters = list(inspect.signature(_METHODS[name]).parameters.values())[1:]
+        needed = [each.name for each in parameters if each.default is each.empty and each.name != "agent"]
+        given = {"agent": agent, "user_id": user_id, "metadata": metadata, **fields}
+        return _METHODS[name](room, **_checked_names(name, given, needed=needed, known=[each.name for each in parameters]))
     if name in MEMORY_CLASSES:
-        return record.stated(room, MEMORY_CLASSES[name], agent=agent, user_id=user_id, metadata=metadata, fields=fields)
-    definition = definition_of(room, name)
-    now = room.store.clock()
-    memory = CustomMemory(
-        kind=definition.name,
-        id=new_id(now),
-        agent=args.checked_name(agent, "agent"),
-        user_id=args.optional_name(user_id, "user_id"),
-        project_id=room.name,
-        metadata=args.checked_metadata(metadata),
-        created_at=now,
-        updated_at=now,
-        definition=definition,
-        fields=definition.checked(fields),
-    )
-    return record.add(room, memory, operation="add")
+        return _add_stated(room, MEMORY_CLASSES[name], _base(room, MEMORY_CLASSES[name], agent, user_id, metadata), fields)
+    definition = kinds.definition_of(room, name)
+    base = _base(room, CustomMemory, agent, user_id, metadata)
+    memory = CustomMemory(kind=definition.name, **base, definition=definition, fields=definition.checked(fields))
+    return _add(room, memory, operation="add")
 
 
-def _outcome(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    return record.learn(room, LearnRequest(**_arguments("outcome", given, needed=("task", "outcome"), optional=LEARN_ARGUMENTS)))
+def add_many(room: Room, memories: Iterable[Memory | Draft]) -> list[str]:
+    """Records memories of any kinds in one transaction, all or none, and returns their ids."""
+    items = dict(enumerate(args.checked_items(memories, "memories")))
+    entries = make_each(items, lambda item: _checked_entry(room, item))
+    return [memory.id for memory in store(room, entries, operation="add_many").values()]
 
 
-def _preference(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    needed = ("user_id", "category", "preference")
-    return record.add_user_preference(
-        room, **_arguments("user_preference", given, needed=needed, source="explicit_instruction", agent=None)
-    )
+def add_each(room: Room, memories: Sequence[Memory], *, operation: str, dry_run: bool = False) -> dict[int, str]:
+    """Stores those of the memories that can be stored, in one transaction, and returns why the others cannot, by their places.
+
+    The write has no actor. With `dry_run` nothing is stored, and only the texts that decide a category are embedded.
+    """
+    refused: dict[int, str] = {}
+
+    def refuse(place: int, error: Exception) -> None:
+        refused[place] = str(error)
+
+    entries = make_each(dict(enumerate(memories)), lambda memory: _checked_entry(room, memory), refuse)
+    store(room, entries, operation=operation, actor="", on_error=refuse, dry_run=dry_run)
+    return refused
 
 
-def _knowledge(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    arguments = _arguments("domain_knowledge", given, needed=("domain", "fact"), source="user_stated", passages=None)
-    return record.add_domain_knowledge(room, **arguments)
-
-
-def _anti_pattern(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    return record.add_anti_pattern(
-        room, **_arguments("anti_pattern", given, needed=("pattern", "why_bad"), better_alternative=None)
-    )
-
-
-def _heuristic(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    return record.add_heuristic(room, **_arguments("heuristic", given, needed=("condition", "strategy")))
-
-
-_METHODS: Mapping[MemoryType, Callable[[Room, Mapping[str, Any]], AnyMemory]] = {
-    MemoryType.OUTCOME: _outcome,
-    MemoryType.USER_PREFERENCE: _preference,
-    MemoryType.DOMAIN_KNOWLEDGE: _knowledge,
-    MemoryType.ANTI_PATTERN: _anti_pattern,
-    MemoryType.HEURISTIC: _heuristic,
+_METHODS: Mapping[str, Callable[..., AnyMemory]] = {
+    MemoryType.USER_PREFERENCE: add_user_preference,
+    MemoryType.DOMAIN_KNOWLEDGE: add_domain_knowledge,
+    MemoryType.ANTI_PATTERN: add_anti_pattern,
+    MemoryType.HEURISTIC: add_heuristic,
 }
 
 
-def _arguments(
-    kind: str, given: Mapping[str, Any], *, needed: Iterable[str], optional: Iterable[str] = (), **defaults: Any
-) -> dict[str, Any]:
-    """The arguments for a built-in kind, with defaults. `ValidationError` for one that is missing or unknown."""
-    known = [*needed, *defaults, "agent", "user_id", "metadata", *optional]
+def _checked_names(kind: str, given: Mapping[str, Any], *, needed: Iterable[str], known: Iterable[str]) -> Mapping[str, Any]:
+    """Returns the arguments for a built-in kind. `ValidationError` for one that is missing or unknown."""
     for name in given:
         if name not in known:
-            raise ValidationError(f"{kind} has no field {quoted(name)}; it has {', '.join(dict.fromkeys(known))}")
+            raise ValidationError(f"{kind} has no field {quoted(name)}; it has {', '.join(known)}")
     for name in needed:
         if given.get(name) is None:
             raise ValidationError(f"{kind}.{name} is missing")
-    return {**defaults, **given}
+    return given
+
+
+def _add_stated(room: Room, cls: type[Memory], base: Mapping[str, Any], fields: Mapping[str, Any]) -> AnyMemory:
+    """Stores a memory of a built-in kind by the fields of its class. `ValidationError` names the field that is wrong."""
+    kind = cls.model_fields["kind"].default
+    for name in base.keys() & fields:
+        raise ValidationError(f"{kind}.{name} is set by the memory itself")
+    try:
+        memory = cls(**base, **fields)
+    except PydanticError as error:
+        first = error.errors()[0]
+        raise ValidationError(f"{kind}.{first['loc'][0] if first['loc'] else ''}: {first['msg']}") from error
+    return _add(room, memory, operation="add")  # type: ignore[return-value] # the classes are the members of the union
+
+
+def _base(
+    room: Room, cls: type[Memory], agent: object, user_id: object, metadata: object, source: str = "user_stated"
+) -> dict[str, Any]:
+    """Returns the fields that the memories of all kinds have. A preference has no agent where none is given."""
+    now = room.store.clock()
+    spec = KINDS.get(cls.model_fields["kind"].default)
+    return {
+        "id": new_id(now),
+        "agent": "" if agent is None and cls is UserPreference else args.checked_name(agent, "agent"),
+        "user_id": args.optional_name(user_id, "user_id"),
+        "project_id": room.name,
+        "metadata": args.checked_metadata(metadata),
+        "confidence": STATED_CONFIDENCE if source in STATED_SOURCES else GUESSED_CONFIDENCE,
+        "created_at": now,
+        "updated_at": now,
+        **({spec.time_field: now} if spec else {}),
+    }
+
+
+def _add(room: Room, memory: Added, passages: Sequence[Passage] = (), *, operation: str) -> Added:
+    """Stores one memory, and returns it as it is stored."""
+    entry = _checked_entry(room, memory, passages)
+    return store(room, {0: entry}, operation=operation, on_error=fail)[0]  # type: ignore[return-value] # of the same kind
+
+
+def _checked_entry(room: Room, item: object, passages: object = ()) -> Entry:
+    """Returns a memory that a caller made, held to the same rules as one that ALMA makes, and put into this project."""
+    memory, given = (item.memory, item.passages) if isinstance(item, Draft) else (item, passages)
+    if isinstance(memory, CustomMemory):
+        memory = kinds.placed(room, memory)
+    elif not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
+        raise ValidationError(f"a memory of a known kind or a draft is needed, not {quoted(item)}")
+    if memory.project_id not in ("", room.name):
+        raise ValidationError(f"memory {quoted(memory.id)} belongs to project {quoted(memory.project_id)}, not to {room.name!r}")
+    redaction = room.store.redaction
+    for name in ("agent", "user_id", "id", "session_id"):
+        redaction.check_name(getattr(memory, name, None) or "", name)
+    placed = redaction.value(memory.model_copy(update={"project_id": room.name, **checked_fields(memory)}))
+    category = placed.domain if isinstance(placed, DomainKnowledge) else getattr(placed, "task_type", None)
+    if category is not None and isinstance(placed, DomainKnowledge | Outcome):
+        check_may_learn(room, placed.agent, category)
+    return Entry(placed, redaction.value(checked_passages(given)) or passages_by_kind(placed))
+
+
+def checked_fields(memory: Memory) -> dict[str, Any]:
+    """Returns the fields that are put in order: names without space around them, metadata as plain values."""
+    args.checked_label(memory.id, "id")
+    if not 0 <= memory.confidence <= 1:
+        raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
+    texts = [memory.text, memory.keywords]
+    if isinstance(memory, Conversation):
+        for number, turn in enumerate(memory.turns):
+            _check_turn(turn, f"turn {number}")
+        texts += sorted(memory.names)  # a prompt shows them beside what they said
+    fields: dict[str, Any] = {"metadata": flagged(args.checked_metadata(memory.metadata), *texts)}
+    if memory.user_id is not None:
+        fields["user_id"] = args.checked_name(memory.user_id, "user_id")
+    if memory.agent or not isinstance(memory, UserPreference):
+        fields["agent"] = args.checked_name(memory.agent, "agent")
+    for name, field in type(memory).model_fields.items():
+        value = getattr(memory, name)
+        if isinstance(value, str) and (value or field.is_required()):
+            (args.checked_label if name in LABELS else args.checked_text)(value, name)
+    return fields
+
+
+def checked_passages(passages: object) -> tuple[Passage, ...]:
+    """Returns the passages, each with a text that can be stored, no two at one position."""
+    found = tuple(args.checked_items(passages, "passages"))
+    for passage in found:
+        if not isinstance(passage, Passage):
+            raise ValidationError(f"passages must hold passages, not {quoted(passage)}")
+        args.checked_text(passage.text, "the text of a passage")
+        args.optional_text(passage.keywords, "the keywords of a passage")
+        args.optional_label(passage.speaker, "the speaker of a passage")
+    if len({passage.position for passage in found}) != len(found):
+        raise ValidationError("two passages of one memory have the same position")
+    return found
+
+
+def passages_by_kind(memory: Memory) -> Sequence[Passage]:
+    """Returns the passages of a memory that was given without any: of a conversation one for each sentence, as an evidence fact is mostly
+    one sentence inside a turn about something else, whose vector would drown it (docs/decisions: retrieval).
+
+    The speakers' names are taken out of what is embedded, for who speaks says nothing of what is said. They are searched as words.
+    """
+    if not isinstance(memory, Conversation):
+        return passages_of(memory)
+    return [
+        Passage(
+            text=without_names(piece, memory.names),
+            keywords="" if position else " ".join(sorted(memory.names)),
+            speaker=turn.speaker,
+            position=position,
+            time=memory.held_at,
+            is_own=turn.is_own,
+        )
+        for position, (turn, piece) in enumerate(memory.pieces())
+    ]
+
+
+def _check_turn(turn: Turn, place: str) -> None:
+    args.checked_label(turn.speaker, f"the speaker of {place}")
+    args.checked_text(turn.text, f"the text of {place}")
+
+
+def _turns(messages: object) -> Iterator[Turn]:
+    """Yields what was said in the messages of a caller. `ValidationError` if nothing was, or too much."""
+    left, is_empty = MOST_CHARACTERS, True
+    for number, message in enumerate(args.checked_items(messages, "messages")):
+        place = f"messages[{number}]"
+        for turn in [message] if isinstance(message, Turn) else _turns_of(message, place):
+            _check_turn(turn, place)
+            left, is_empty = left - len(turn.text), False
+            if left < 0:
+                raise ValidationError(
+                    f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
+                )
+            yield turn
+    if is_empty:
+        raise ValidationError("messages holds no text that was said; instructions of a system are left out")
+
+
+def _turns_of(message: object, place: str) -> Iterator[Turn]:
+    """Yields the turns of one message: the answers of tools that it carries, and its own text. A call of a tool and an instruction have none."""
+    if isinstance(message, Mapping):
+        role, name = message.get("role", message.get("speaker")), message.get("name")
+        content = message.get("content", message.get("text"))
+    elif isinstance(message, tuple | list) and len(message) == 2:
+        (role, content), name = message, None
+    else:
+        raise ValidationError(
+            f"{place} must be a mapping with role and content, or a pair of speaker and text, not {quoted(message)}"
+        )
+    if not isinstance(role, str) or not role.strip():
+        raise ValidationError(f"{place} has no role")
+    role = role.strip()
+    if role.lower() in INSTRUCTIONS:
+        return
+    parts = content if isinstance(content, list | tuple) else ()
+    # Anthropic's messages of a user carry the answers of tools: no words of that user.
+    answers = [part.get("content") for part in parts if isinstance(part, Mapping) and part.get("type") == TOOL_RESULT]
+    if said := "\n".join(_text(answer, place) for answer in answers).strip():
+        yield Turn(speaker=TOOL, text=said, is_own=False)
+    if text := _text(content, place).strip():
+        speaker = name if isinstance(name, str) and name.strip() else role
+        yield Turn(speaker=speaker.strip(), text=text, is_own=role.lower() not in ROLES_OF_OTHERS)
+
+
+def _text(content: object, place: str) -> str:
+    """Returns the text of a content: a text, nothing, or a list of parts of which those with a text count."""
+    if isinstance(content, list | tuple):
+        parts = (part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else None for part in content)
+        return "\n".join(part for part in parts if isinstance(part, str))
+    if content is None or isinstance(content, str):
+        return content or ""
+    raise ValidationError(f"the content of {place} must be a text or a list of parts, not {quoted(content)}")

@@ -13,9 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.memory.learn import record
-from alma.memory.learn.record import GUESSED_CONFIDENCE
-from alma.memory.learn.turns import passages_by_kind
+from alma.memory.learn.adding import GUESSED_CONFIDENCE, add_each, passages_by_kind
 from alma.memory.progress import Progress, with_progress
 from alma.memory.room import Room
 from alma.memory.rules import owners_with_outcomes, rules_of
@@ -124,7 +122,7 @@ class Intake:
         new = list(self._absent(found, tally))
         memories = [memory for memory, _ in new]
         try:
-            refused = record.add_each(self.room, memories, operation="import", dry_run=self.is_dry)
+            refused = add_each(self.room, memories, operation="import", dry_run=self.is_dry)
         except ConflictError:
             if not self.room.project.find(memory.id for memory in memories):
                 raise

@@ -19,8 +19,8 @@ from alma.errors import AlmaError, ValidationError
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
+from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.learn.idempotency import LEARNED, with_task
-from alma.memory.learn.record import checked_fields, checked_passages
 from alma.memory.redacting import Redaction
 from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE

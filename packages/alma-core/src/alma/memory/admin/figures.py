@@ -1,0 +1,268 @@
+"""Figures and lists of a project: statistics, its memories by time, and the summary that `alma report` shows. Writes nothing."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import date, datetime
+
+from alma.memory import arguments as args
+from alma.memory.admin.forgetting_policies import owner_label
+from alma.memory.episodes import records as kept
+from alma.memory.kinds import checked_kind
+from alma.memory.recall.ways import records_in
+from alma.memory.room import Room
+from alma.memory.rules import KIND_OF_SIDE, Records, as_memory, each_rule, owners_with_outcomes
+from alma.memory.scopes import readable
+from alma.protocols import Candidate
+from alma.types.episodes import EpisodeRecord
+from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import MemoryType
+from alma.types.memories import AnyMemory, Outcome
+from alma.types.overview import (
+    ClassView,
+    DayCount,
+    JournalLine,
+    KnownMemory,
+    LearningView,
+    Overview,
+    OwnerView,
+    RunsView,
+    StoreView,
+    UsageView,
+)
+from alma.types.partition import Partition, agent_in
+from alma.types.reports import Stats
+from alma.types.rules import WORKS
+from alma.types.scope import access
+from alma.types.strategies import Range
+from alma_learning import Table, interval
+
+LARGEST_LIST = 100_000
+LARGEST_OVERVIEW = 1_000
+
+MOST_SHOWN_CLASSES = 8
+MOST_SHOWN_STRATEGIES = 6
+MOST_RULES = 200
+"""Number of rules whose days are counted: those with the newest outcomes."""
+
+MOST_RUNS = 2_000
+"""Number of newest outcomes that are considered as attempts."""
+
+RUNS_A_GROUP = 10
+MOST_GROUPS = 30
+
+
+def get_stats(room: Room, agent: str | None = None) -> Stats:
+    """Returns the content of the project, or of one agent in it, in numbers."""
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    counts = [count for count in room.project.counts() if owner in (None, count.partition.agent)]
+    held = [(owner_label(count.partition), count.partition.kind, count.count) for count in counts]
+    held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in each_rule(room, agent=owner)]
+    by_kind, by_agent = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    for name, kind, number in held:
+        by_kind[kind] += number
+        by_agent[name][kind] += number
+    return Stats(
+        project_id=room.name,
+        total=by_kind.total(),
+        by_kind=dict(sorted(by_kind.items())),
+        by_agent={name: dict(of_agent) for name, of_agent in sorted(by_agent.items())},
+        journal_records=room.project.head(),
+        database_bytes=room.store.storage.size(),
+        embedder=room.store.texts.fingerprint.model,
+        oldest=min((count.oldest for count in counts), default=None),
+        newest=max((count.newest for count in counts), default=None),
+    )
+
+
+def list_memories(
+    room: Room,
+    kind: str | None = None,
+    agent: str | None = None,
+    user_id: str | None = None,
+    *,
+    since: datetime | None = None,
+    limit: int = 100,
+    newest_first: bool = True,
+) -> list[AnyMemory]:
+    """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
+    after `since`. A learned rule is as old as the first outcome behind it.
+
+    This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
+    listed.
+    """
+    wanted = None if kind is None else checked_kind(room, kind)
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    user = args.optional_name(user_id, "user_id")
+    moment = args.checked_time(since, "since")
+    most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
+    rows = room.project.listed(
+        [row for row, one in room.project.partitions().items() if wanted in (None, one.kind) and _is_of(one, owner, user)],
+        since=None if moment is None else to_micros(moment),
+        limit=most,
+        newest_first=newest_first,
+    )
+    found = room.project.memories(rows)
+    listed: list[AnyMemory] = [found[row] for row in rows if row in found]
+    if wanted is None or wanted in KIND_OF_SIDE.values():
+        rules = (as_memory(room, rule) for rule in each_rule(room, agent=owner, user=user) if wanted in (None, rule.kind))
+        listed += [memory for memory in rules if moment is None or memory.created_at >= moment]
+        listed.sort(key=lambda memory: memory.created_at, reverse=newest_first)
+    return listed[:most]
+
+
+def _is_of(partition: Partition, owner: str | None, user: str | None) -> bool:
+    """Returns True for a partition of an agent, of a user, or of an agent for a user or for none, as far as they are given."""
+    if owner is not None and partition.agent is not None:
+        return partition.agent == owner and (user is None or partition.user_id in (None, user))
+    return (owner is None and user is None) or (user is not None and partition.user_id == user)
+
+
+def overview(room: Room, *, top: int = 20, recent: int = 20, verify: bool = True) -> Overview:
+    """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
+    they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
+    out)."""
+    most, newest = (
+        args.checked_count(value, name, largest=LARGEST_OVERVIEW) for name, value in (("top", top), ("recent", recent))
+    )
+    attempts, storage = kept.recent(room, limit=newest), room.store.storage
+    return Overview(
+        project_id=room.name,
+        made_at=from_micros(room.now()),
+        stats=get_stats(room),
+        growth=_growth(room),
+        activity=tuple(DayCount(day=one.day, name=one.operation, count=one.count) for one in room.project.activity()),
+        memories=_memories(room, most, attempts),
+        owners=tuple(_owners(room)),
+        journal=tuple(JournalLine(**asdict(entry)) for entry in room.project.newest_records(newest)),
+        episodes=tuple(attempts),
+        usage=UsageView(**asdict(room.project.usage_totals())),
+        store=StoreView(
+            embedder=storage.fingerprint,
+            database_bytes=storage.size(),
+            verified=storage.verify() if verify else None,
+            **{name: int(value) for name, value in asdict(room.project.sizes()).items()},
+        ),
+        learning=_learning(room),
+    )
+
+
+def _growth(room: Room) -> tuple[DayCount, ...]:
+    counts = Counter[tuple[date, str]]()
+    for one in room.project.growth():
+        counts[one.day, one.partition.kind] += one.count
+    return tuple(DayCount(day=day, name=kind, count=count) for (day, kind), count in sorted(counts.items()))
+
+
+def _memories(room: Room, most: int, attempts: Sequence[EpisodeRecord]) -> tuple[KnownMemory, ...]:
+    rows = room.project.telling(most)
+    stored = room.project.memories(rows)
+    counts = {candidate.memory: candidate for candidate in room.project.candidates(rows)}
+    shown = Counter(exposure.memory_id for attempt in attempts for exposure in attempt.shown)
+    names = ("used", "ignored", "thumbs_up", "thumbs_down")
+    return tuple(
+        KnownMemory(memory=stored[row], shown=shown[stored[row].id], **{name: getattr(counts[row], name) for name in names})
+        for row in rows
+        if row in stored and row in counts
+    )
+
+
+def _owners(room: Room) -> Iterator[OwnerView]:
+    """Yields the agents and users with what they have, and whom an agent reads by which rule."""
+    held: dict[tuple[bool, str], Counter[str]] = {(False, name): Counter() for name in room.store.agents}
+    for count in room.project.counts():
+        one = count.partition
+        owner = (True, one.owner) if one.agent is None else (False, one.agent)
+        held.setdefault(owner, Counter())[one.kind] += count.count
+    agents = sorted(name for is_user, name in held if not is_user)
+    for (is_user, name), by_kind in sorted(held.items()):
+        ways = {} if is_user else {other: access(name, other, room.store.agents) for other in agents if other != name}
+        yield OwnerView(
+            name=name,
+            is_user=is_user,
+            by_kind=dict(sorted(by_kind.items())),
+            rules=None if is_user else room.store.agents.get(name),
+            reads={other: way for other, way in ways.items() if way.is_open},
+        )
+
+
+def _learning(room: Room) -> LearningView:
+    """Returns what was learned, of all agents: ways by kind of task, rules by the day they were formed, and the results of attempts."""
+    classes, all_classes = _classes(room)
+    rules, older_rules = _rules(room)
+    outcomes = sum(
+        one.count for one in room.project.counts() if one.partition.kind == MemoryType.OUTCOME and one.partition.agent is not None
+    )
+    return LearningView(
+        classes=tuple(classes),
+        all_classes=all_classes,
+        rules=rules,
+        older_rules=older_rules,
+        runs=_runs(room),
+        older_outcomes=max(0, outcomes - MOST_RUNS),
+    )
+
+
+def _classes(room: Room) -> tuple[list[ClassView], int]:
+    """Returns the kinds of task of agents that were tried most, and the number of all."""
+    views: list[ClassView] = []
+    number = 0
+    for agent in sorted({agent for agent, _ in owners_with_outcomes(room)}):
+        scope = readable(room, agent=agent, user_id=None, include_shared=False)
+        with room.projections.of(scope, reader=agent, user=None, is_shared=False) as view:
+            tables = sorted((table for table in view.tried.tables() if table.rows), key=lambda table: -table.trials)
+            number += len(tables)
+            views += [_class(table, Records(view), agent) for table in tables[:MOST_SHOWN_CLASSES]]
+    views.sort(key=lambda view: (-view.trials, view.agent, view.task))
+    return views[:MOST_SHOWN_CLASSES], number
+
+
+def _class(table: Table, records: Records, agent: str) -> ClassView:
+    rows = list(records_in(table, records, reader=agent, similarity=False))
+    shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
+    return ClassView(
+        agent=agent,
+        task=next((row.task for row in rows if row.task), ""),
+        task_type=table.task_type,
+        trials=table.trials,
+        successes=table.successes,
+        partials=table.partials,
+        strategies=len(rows),
+        rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
+    )
+
+
+def _rules(room: Room) -> tuple[tuple[DayCount, ...], int]:
+    """Returns the number of rules formed on each day, of those with the newest outcomes, and the number of the others."""
+    newest = sorted(each_rule(room), key=lambda rule: (-rule.row.last_at, rule.id))
+    last = set()
+    for rule in newest[:MOST_RULES]:  # a rule is formed by the last outcome that it needs
+        anchors = rule.row.anchors[: 3 if rule.record.side == WORKS else 2]
+        last.add(anchors[-1])
+    days = Counter(one.timestamp.date() for one in room.project.named(last).values() if isinstance(one, Outcome))
+    formed = tuple(DayCount(day=day, name="formed", count=count) for day, count in sorted(days.items()))
+    return formed, max(0, len(newest) - MOST_RULES)
+
+
+def _runs(room: Room) -> tuple[RunsView, ...]:
+    """Returns the newest attempts, oldest first, in groups."""
+    outcomes = [row for row, partition in room.project.partitions().items() if partition.kind == MemoryType.OUTCOME]
+    rows = room.project.listed(outcomes, since=None, limit=MOST_RUNS, newest_first=True)
+    steps = {row for row, one in room.project.memories(rows).items() if isinstance(one.metadata.get("step"), int)}
+    judged = [one for one in room.project.candidates(rows) if one.memory not in steps and one.trials]
+    judged.sort(key=lambda one: (one.seen_at, one.content_hash))
+    size = max(RUNS_A_GROUP, math.ceil(len(judged) / MOST_GROUPS))
+    return tuple(_group(judged[start : start + size]) for start in range(0, len(judged), size))
+
+
+def _group(runs: Sequence[Candidate]) -> RunsView:
+    successes = math.fsum(run.successes or 0.0 for run in runs)
+    lower, upper = interval(successes, len(runs))
+    return RunsView(
+        first=from_micros(runs[0].seen_at),
+        last=from_micros(runs[-1].seen_at),
+        trials=len(runs),
+        successes=successes,
+        interval=Range(lower=lower, upper=upper),
+    )

@@ -1,0 +1,146 @@
+"""Storing checked memories: all texts are embedded in one batch before the lock is taken, and all rows are one write."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeVar
+
+from alma.errors import ScopeViolationError, ValidationError
+from alma.memory import quarantine
+from alma.memory.learn import idempotency
+from alma.memory.room import Room
+from alma.memory.scopes import category_texts, check_may_learn, nearest_category
+from alma.protocols import Write
+from alma.text import matched_text
+from alma.types.memories import Memory, Outcome
+from alma.types.passages import Passage, embedded, passages_of
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+OnError = Callable[[int, Exception], object]
+"""Takes the number of an item that cannot be stored, and the reason. It raises where all or none is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A checked memory to store, with its passages. `key` is the idempotency key of an outcome."""
+
+    memory: Memory
+    passages: Sequence[Passage]
+    key: str | None = None
+
+
+def fail(number: int, error: Exception) -> NoReturn:
+    """Raises the error of the only item as it is."""
+    raise error
+
+
+def fail_by_number(number: int, error: Exception) -> NoReturn:
+    """Raises the error with the number of its item."""
+    raise type(error)(f"item {number}: {error}; nothing was stored") from error
+
+
+def make_each(items: Mapping[int, Item], make: Callable[[Item], Result], on_error: OnError = fail_by_number) -> dict[int, Result]:
+    """Returns the results of `make` for each item, without those that `on_error` was called for."""
+    made = {}
+    for number, item in items.items():
+        try:
+            made[number] = make(item)
+        except (ValidationError, ScopeViolationError) as error:
+            on_error(number, error)
+    return made
+
+
+def store(
+    room: Room,
+    entries: Mapping[int, Entry],
+    *,
+    operation: str,
+    actor: str | None = None,
+    on_error: OnError = fail_by_number,
+    dry_run: bool = False,
+) -> dict[int, Memory]:
+    """Stores memories in one transaction, and returns them as they are stored. Without an `actor`, it is the agent of all of them, if one is.
+
+    With `dry_run` only their categories are decided.
+    """
+    vectors = embed(room, entries.values(), only_categories=dry_run)
+    entries = make_each(entries, lambda entry: categorise(room, entry, vectors), on_error)
+    if entries and not dry_run:
+        kept = comparison_vectors(room)
+        by = common_actor(entry.memory.agent for entry in entries.values()) if actor is None else actor
+        at = room.now()
+        with room.project.write(actor=by, operation=operation, at=at) as write:
+            write.keep_vectors(kept)
+            for entry in entries.values():
+                put(write, entry, vectors, at=at)
+    return {number: entry.memory for number, entry in entries.items()}
+
+
+def embed(room: Room, entries: Iterable[Entry], *, only_categories: bool = False) -> Mapping[str, bytes]:
+    """Returns the vectors of all that is stored and compared of the entries, or only of the texts that decide their categories."""
+    texts: list[str] = []
+    for entry in entries:
+        texts += _texts_of_category(room, entry.memory)
+        if not only_categories:
+            texts += [passage.text for passage in embedded(entry.passages)]
+            texts += _texts_of_strategy(entry.memory)
+    return room.store.texts.of(texts, room.project) if texts else {}
+
+
+def categorise(room: Room, entry: Entry, vectors: Mapping[str, bytes]) -> Entry:
+    """Returns the entry, with the nearest of its agent's categories if it needs one. `ScopeViolationError` if the agent may not learn in it."""
+    memory, texts = entry.memory, _texts_of_category(room, entry.memory)
+    nearest = nearest_category(room, memory.agent, texts[0], vectors) if texts else None
+    if nearest is None:
+        return entry
+    check_may_learn(room, memory.agent, nearest, is_inferred=True)
+    metadata = {**memory.metadata, "task_type_inferred": True}
+    return replace(entry, memory=memory.model_copy(update={"task_type": nearest, "metadata": metadata}))
+
+
+def comparison_vectors(room: Room) -> Mapping[str, bytes]:
+    """Returns the vectors that a project keeps to compare outcomes by. Asked for before a write: the embedder may be asked for them."""
+    texts = room.store.texts
+    texts.scale(room.project)
+    return {**texts.background(room.project), **texts.compared}
+
+
+def put(write: Write, entry: Entry, vectors: Mapping[str, bytes], *, at: int) -> None:
+    """Stores a memory, the vector that its strategy is compared by, and its key. A suspicious one goes into quarantine."""
+    write.add(entry.memory, entry.passages, vectors)
+    _keep_strategy(write, entry.memory, vectors)
+    quarantine.screen_new(write, entry.memory, at=at)
+    if entry.key is not None:
+        idempotency.put_key(write, entry.key, entry.memory)
+
+
+def put_corrected(write: Write, outcome: Outcome, vectors: Mapping[str, bytes], *, at: int) -> None:
+    """Stores an outcome in place of the one with its id."""
+    was_archived = write.stored.find([outcome.id])[outcome.id].is_archived
+    write.replace(outcome, passages_of(outcome), vectors)
+    _keep_strategy(write, outcome, vectors)
+    quarantine.screen_corrected(write, outcome, at=at, was_archived=was_archived)
+
+
+def common_actor(agents: Iterable[str]) -> str:
+    """Returns the agent that a write is by: the agent of all its items, or none."""
+    distinct = set(agents)
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def _texts_of_category(room: Room, memory: Memory) -> list[str]:
+    """Returns the texts whose vectors decide the category of an outcome that has none: the start of its task, then its agent's categories."""
+    if not isinstance(memory, Outcome) or memory.task_type is not None:
+        return []
+    categories = category_texts(room, memory.agent)
+    return [passages_of(memory)[0].text, *categories] if categories else []
+
+
+def _texts_of_strategy(memory: Memory) -> list[str]:
+    return [matched_text(memory.strategy_used)] if isinstance(memory, Outcome) and memory.strategy_used else []
+
+
+def _keep_strategy(write: Write, memory: Memory, vectors: Mapping[str, bytes]) -> None:
+    kept = {text: vectors[text] for text in _texts_of_strategy(memory) if text in vectors}
+    if kept:
+        write.keep_vectors(kept)
