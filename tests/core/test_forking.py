@@ -186,13 +186,13 @@ numbers, zeros = np.arange(COUNT), np.zeros(COUNT, dtype=np.int64)
 changes = VectorChanges(1, numbers, numbers, zeros, np.zeros(COUNT, dtype=bool), numbers, vectors.astype(np.float16), zeros[:0])
 
 def codes(run):
-    index = ProjectIndex(DIMENSION, faiss_above=8, codes_above=8, run=run)
+    index = ProjectIndex(DIMENSION, codes_above=8, wide_up_to=8, run=run)
     index.apply(changes)
     index.search(vectors[0], partitions=[0], limit=5)
     return index
 
 def packed(index):
-    return bytes(index.saved(0)[1].codes)
+    return bytes(index.saved(0, numbers[:1])[1].codes)
 
 whole = packed(codes(lambda call: call()))
 print({packed(index) == whole for _ in range(10) if (index := codes(threads.submit)) and [forked() for _ in range(5)] == [0] * 5})

@@ -104,7 +104,7 @@ def test_what_is_archived_is_gone_there(tmp_path: Path, outside: Callable[[], Sw
 
 
 def found(search: Switched) -> NDArray[np.int64]:
-    return search._index.image().passages
+    return search.search(np.ones(384, dtype=np.float32), partitions=range(100), limit=100)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks files by flock")

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from alma import folders
 from alma.errors import ValidationError
 from alma.types.embedding import Fingerprint
-from alma.vectors import SnapshotIdentity, load, save
-from alma.vectors.saved import SavedPartition
+from alma.vectors import SavedKind, SnapshotIdentity, load, save
 
 Make = Callable[..., Any]
 
@@ -63,7 +62,7 @@ def loaded(path: Path, identity: SnapshotIdentity = IDENTITY, *, newest: int = U
 def sealed(header: bytes, payload: bytes, *, head: str = HEAD) -> bytes:
     """A file with a right checksum, whatever it holds."""
     body = struct.pack("<I", len(header)) + header + payload
-    return b"ALMAVEC2" + blake2b(body, key=head.encode(), digest_size=32).digest() + body
+    return b"ALMAVEC3" + blake2b(body, key=head.encode(), digest_size=32).digest() + body
 
 
 def parts(path: Path) -> tuple[dict[str, Any], bytes]:
@@ -154,7 +153,7 @@ def test_garbage_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "garbage"
 
     @settings(max_examples=300, deadline=None)
-    @given(head=st.sampled_from([b"", b"ALMAVEC2", b"ALMAVEC2" + bytes(32)]), tail=st.binary(max_size=300))
+    @given(head=st.sampled_from([b"", b"ALMAVEC3", b"ALMAVEC3" + bytes(32)]), tail=st.binary(max_size=300))
     def never_raises(head: bytes, tail: bytes) -> None:
         path.write_bytes(head + tail)
         assert loaded(path) is None
@@ -204,6 +203,8 @@ KIND, SLOTS = ["keys", "<i8", 31], ["slots", "<i4", 31]
         ("fingerprint", []),
         ("upto", -1),
         ("upto", 1.5),
+        ("partitions", None),
+        ("partitions", [[1]]),
         ("upto", [7]),
     ],
 )
@@ -229,35 +230,39 @@ def test_who_does_not_know_the_journal_can_make_no_snapshot(path: Path) -> None:
     assert HEAD.encode() not in path.read_bytes()
 
 
-def partition() -> dict[str, Any]:
-    whole, short = np.arange(3), np.arange(3, dtype=np.int32)
-    return {
-        **dict.fromkeys(("passages", "memories", "ties", "keys"), whole),
-        **dict.fromkeys(("positions", "key_places"), short),
-        "is_own": whole > 0,
-        "codes": whole.astype(np.uint8),
-    }
+def kind() -> dict[str, Any]:
+    whole = np.arange(3)
+    columns = ("passages", "memories", "is_own", "contents", "keys", "partitions", "ties", "codes", "held")
+    return {name: {"is_own": whole > 0, "codes": whole.astype(np.uint8)}.get(name, whole) for name in columns}
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("ties", np.arange(2)),
-        ("positions", np.array([0, 2, 2], dtype=np.int32)),
-        ("positions", np.array([-1, 0, 1], dtype=np.int32)),
-        ("positions", np.arange(3)),
+        ("memories", np.arange(2)),
+        ("contents", np.array([0, 1, 3])),
+        ("contents", np.array([-1, 0, 1])),
+        ("contents", np.arange(3, dtype=np.int32)),
         ("keys", np.arange(2)),
-        ("key_places", np.array([0, 1, 3], dtype=np.int32)),
-        ("key_places", np.array([-1, 0, 1], dtype=np.int32)),
+        ("ties", np.arange(4)),
         ("codes", np.arange(3)),
+        ("held", np.arange(3, dtype=np.uint8)),
     ],
 )
-def test_arrays_that_do_not_fit_together_are_no_partition(name: str, value: Any) -> None:
-    assert SavedPartition.of(partition()).vectors == 3
+def test_arrays_that_do_not_fit_together_are_no_kind(name: str, value: Any) -> None:
+    assert SavedKind.of(kind()).contents.tolist() == [0, 1, 2]
     with pytest.raises(ValidationError):
-        SavedPartition.of({**partition(), name: value})
+        SavedKind.of({**kind(), name: value})
     with pytest.raises(ValidationError):
-        SavedPartition.of({key: each for key, each in partition().items() if key != name})
+        SavedKind.of({key: each for key, each in kind().items() if key != name})
+
+
+def test_a_snapshot_of_other_partitions_is_not_read(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    save(arrays(), path, replace(IDENTITY, partitions=(3, 5)), upto=UPTO, head=HEAD)
+    caplog.set_level("INFO", logger="alma")
+    found = [loaded(path, replace(IDENTITY, partitions=asked)) for asked in ((), (5, 9), (4,))]
+    assert [each is None for each in found] == [False, False, True]
+    assert "none of the partitions (4,)" in caplog.text
 
 
 def test_the_same_file_made_anew_by_these_tests_is_used(path: Path) -> None:

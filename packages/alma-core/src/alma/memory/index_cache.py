@@ -10,21 +10,21 @@ import numpy as np
 
 from alma.errors import AlmaError
 from alma.forking import is_held_elsewhere, renewed_in_children
-from alma.memory.snapshot_files import SavedPartitions, SnapshotFiles
+from alma.memory.snapshot_files import SnapshotFiles
 from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
 from alma.vectors import ProjectIndex, SnapshotIdentity
-from alma.vectors.blocks import Halves, Integers
 from alma.vectors.changes import chosen
-from alma.vectors.index import CODES_ABOVE, FAISS_ABOVE, Run, at_once
+from alma.vectors.halves import Halves, Integers
+from alma.vectors.index import CODES_ABOVE, WIDE_UP_TO, Run, at_once
 
 _LOG = logging.getLogger("alma")
 
-IN_ORDER_FROM = 50_000
-"""If more passages than this are read beside an index, and more than it holds, all are read anew in order: that takes less time."""
+Held = frozenset[int] | None
+"""The partitions that an index holds; `None` for all."""
 
 
 class IndexCache:
-    """Cache of the vector index of one project. It is updated before each use, and large partitions are saved in snapshots between processes.
+    """Cache of the vector index of one project. It is updated before each use, and large kinds are saved in snapshots between processes.
 
     It holds the partitions that were asked for: what other agents stored costs a small reader nothing. Once all are asked for, it holds all.
     """
@@ -35,21 +35,21 @@ class IndexCache:
         *,
         identity: SnapshotIdentity,
         path: Path,
-        faiss_above: int = FAISS_ABOVE,
         codes_above: int = CODES_ABOVE,
+        wide_up_to: int = WIDE_UP_TO,
         keeps_snapshots: bool = True,
         run: Run = at_once,
     ) -> None:
         """Names of snapshots begin as `path`: see `SnapshotFiles`. `run` calls a function beside the call that is running: see `ProjectIndex`."""
         self._project = project
         self._dimension = identity.fingerprint.dimension
-        self._faiss_above, self._codes_above = faiss_above, codes_above
+        self._codes_above, self._wide_up_to = codes_above, wide_up_to
         self._files = SnapshotFiles(project, identity, path)
         self._keeps_snapshots = keeps_snapshots and isinstance(project, Snapshotable)
         self._run = run
+        self._kinds: dict[int, str] = {}
         self._index: ProjectIndex | None = None
-        self._held: frozenset[int] | None = frozenset()
-        """The partitions that it holds; `None` for all."""
+        self._held: Held = frozenset()
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -70,10 +70,10 @@ class IndexCache:
             index = self._index
             if index is None or not self._holds(partitions):
                 head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
-                if index is not None and index.upto > head:
-                    return self._past(head, partitions)
+                if index is not None and index.upto > head:  # this thread alone gets an index of its past moment
+                    return self._with(self._at(head), frozenset(), head, partitions)[0]
                 try:
-                    index, held = self._with(head, partitions)
+                    index, held = self._with(index, self._held or frozenset(), head, partitions)
                 except BaseException:
                     self._index, self._held = None, frozenset()  # it may hold half of what was read
                     raise
@@ -85,54 +85,32 @@ class IndexCache:
                     self._files.note(len(changes.passages) + len(changes.removed))
             return index
 
-    def _with(self, head: int, partitions: Collection[int] | None) -> tuple[ProjectIndex, frozenset[int] | None]:
+    def _with(
+        self, index: ProjectIndex | None, held: frozenset[int], head: int, partitions: Collection[int] | None
+    ) -> tuple[ProjectIndex, Held]:
         """Returns the index with these partitions as well, and the partitions that it holds. It may still lack what came after its `upto`."""
-        project, everything = self._project, frozenset(self._project.partitions())
-        held = self._held or frozenset[int]()
-        wanted = everything if partitions is None else held.union(partitions)
-        now_held = None if wanted >= everything else wanted
-        snapshots = self._snapshots(wanted - held, head)
-        if not isinstance(project, StoredVectors) or (now_held is None and self._index is None and not snapshots):
-            return self._empty(), None
-        index = self._index if self._index is not None else self._at(head)
-        read, most, gains_anew = 0, max(IN_ORDER_FROM, len(index)), len(index) > 0
-        left = sorted(wanted - held - snapshots.keys())
-        for changes in project.vectors_in(left) if left else ():
-            read += len(changes.passages)
-            if read > most and gains_anew:
-                return self._made(head, wanted, project), now_held
-            index.hold(changes)
-        return self._restored(index, wanted, snapshots, project), now_held
-
-    def _past(self, head: int, partitions: Collection[int] | None) -> ProjectIndex:
-        """Returns an index as of a past moment, for the thread in it alone: in the common index these partitions would lack what came since."""
         project = self._project
-        assert isinstance(project, StoredVectors)  # of others it holds all partitions
-        return self._made(head, project.partitions() if partitions is None else partitions, project)
-
-    def _made(self, head: int, partitions: Collection[int], project: StoredVectors) -> ProjectIndex:
-        """Returns a new index of some partitions."""
-        index, snapshots = self._at(head), self._snapshots(partitions, head)
-        left = sorted(set(partitions) - snapshots.keys())
-        for changes in project.vectors_in(left) if left else ():
+        self._kinds = {number: partition.kind for number, partition in project.partitions().items()}
+        wanted = held.union(self._kinds if partitions is None else partitions)
+        snapshots = self._files.kinds(wanted - held, self._kinds, head) if self._keeps_snapshots else {}
+        is_whole = wanted.issuperset(self._kinds)
+        if not isinstance(project, StoredVectors) or (is_whole and index is None and not snapshots):
+            return self._empty(), None
+        index = self._at(head) if index is None else index
+        left, behind = wanted - held, index.upto
+        for kind, (upto, saved) in snapshots.items():
+            if not index.restore(kind, saved, self._fetched):
+                self._files.reject(kind)
+                continue
+            there = frozenset(saved.held.tolist())
+            left = left.union(number for number in held if self._kinds.get(number) == kind) - there
+            wanted, behind = wanted | there, min(behind, upto)
+        for changes in project.vectors_in(sorted(left)) if left else ():
             index.hold(changes)
-        return self._restored(index, partitions, snapshots, project)
-
-    def _restored(
-        self, index: ProjectIndex, partitions: Collection[int], snapshots: SavedPartitions, project: StoredVectors
-    ) -> ProjectIndex:
-        """Takes partitions from snapshots, and what changed since in all that it holds then."""
-        for number, (_, saved) in snapshots.items():
-            if not index.restore(number, saved, self._fetched):
-                self._files.reject(number)
-                for changes in project.vectors_in([number]):
-                    index.hold(changes)
-        behind = min((upto for upto, _ in snapshots.values()), default=index.upto)
-        if behind < index.upto:
-            for changes in self._project.changes(after=behind):
-                index.hold(_of(changes, partitions))
-                self._files.note(len(changes.passages) + len(changes.removed))
-        return index
+        for changes in project.changes(after=behind) if behind < index.upto else ():
+            index.hold(_of(changes, wanted))
+            self._files.note(len(changes.passages) + len(changes.removed))
+        return index, None if wanted.issuperset(self._kinds) else wanted
 
     def _at(self, head: int) -> ProjectIndex:
         """Returns an index without any partition as of a journal record."""
@@ -143,10 +121,18 @@ class IndexCache:
         return index
 
     def _empty(self) -> ProjectIndex:
-        return ProjectIndex(self._dimension, faiss_above=self._faiss_above, codes_above=self._codes_above, run=self._run)
+        return ProjectIndex(
+            self._dimension,
+            kind_of=self._kind_of,
+            codes_above=self._codes_above,
+            wide_up_to=self._wide_up_to,
+            run=self._run,
+        )
 
-    def _snapshots(self, wanted: Collection[int], head: int) -> SavedPartitions:
-        return self._files.partitions(wanted, head) if self._keeps_snapshots else {}
+    def _kind_of(self, number: int) -> str:
+        if number not in self._kinds:
+            self._kinds = {row: partition.kind for row, partition in self._project.partitions().items()}
+        return self._kinds[number]
 
     def _fetched(self, passages: Integers) -> tuple[Integers, Halves]:
         assert isinstance(self._project, Snapshotable)
@@ -162,7 +148,9 @@ class IndexCache:
         try:
             index = self.current(self._held)
             with self._lock:
-                self._files.save(index)
+                if self._held is not None and (others := self._files.others(index, self._held)):
+                    index = self.current(self._held | others)  # what another process saved stays saved
+                self._files.save(index, self._kinds, self._held)
         except (OSError, AlmaError) as error:
             _LOG.warning("a vector snapshot was not written: %s; the next process reads the database instead", error)
 

@@ -124,7 +124,7 @@ class OpenStore:
             project,
             identity=identity,
             path=self._snapshot_path(name),
-            faiss_above=self.sizes.faiss_above,
+            codes_above=self.sizes.codes_above,
             keeps_snapshots=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
             run=self._beside,
         )

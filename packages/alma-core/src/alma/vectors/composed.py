@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from alma.errors import StorageError
 from alma.protocols import CandidateSearch, PassageScores, Project
-from alma.vectors.blocks import Vector
+from alma.vectors.columns import ascending
+from alma.vectors.halves import Vector
 from alma.vectors.stored import StoredScorer, best
-from alma.vectors.table import ascending
 
 Integers = NDArray[np.int64]
 
@@ -86,16 +86,7 @@ class ComposedIndex:
 
     nearest = search
 
-    def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
-        """Returns all live passages of the given memories and of those that `nearest` finds."""
-        near = self.search(query, partitions=partitions, limit=limit).memories
-        return self._scorer.score(query, memories=np.concatenate([memories, near]))
-
-    def portions(self, partitions: Sequence[int]) -> list[list[int]]:
-        """Returns the partitions as one portion: they are one request."""
-        return [list(partitions)] if partitions else []
-
-    def score(self, query: Vector, /, *, memories: Integers, found: PassageScores | None = None) -> PassageScores:
+    def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
         """Returns all live passages of the given memories with their cosine, exactly."""
         return self._scorer.score(query, memories=memories)
 

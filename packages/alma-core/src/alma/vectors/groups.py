@@ -1,27 +1,11 @@
-"""Operations on arrays by group, without a loop over entries."""
-
-from collections.abc import Iterator
-from typing import Any
+"""The best entries of each group, without a loop over groups."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
-Selection = slice | Integers
 
 ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
-
-
-def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
-    """Yields each distinct label, ascending, with its places: a slice when its entries are adjacent, else ascending indices."""
-    if not len(labels):
-        return
-    is_sorted = bool((labels[1:] >= labels[:-1]).all())
-    order = None if is_sorted else np.argsort(labels, kind="stable")
-    ordered = labels if order is None else labels[order]
-    starts = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()]
-    for start, stop in zip(starts, [*starts[1:], len(labels)], strict=True):
-        yield int(ordered[start]), slice(start, stop) if order is None else order[start:stop]
 
 
 def best_of_each(group: Integers, scores: NDArray[np.float32], ties: Integers, passages: Integers, *, limit: int) -> Integers:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.vectors.blocks import Vector
+from alma.vectors.columns import ascending
+from alma.vectors.halves import Vector
 from alma.vectors.index import RECALL, ProjectIndex
-from alma.vectors.table import ascending
 
 
 class InProcessSearch:

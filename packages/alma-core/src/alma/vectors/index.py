@@ -1,44 +1,41 @@
-"""The vector index of one project: exact in numpy while it is small, flat float16 FAISS above, with codes for large partitions."""
+"""The vector index of one project: exact in numpy where a kind of memory is small, by codes of FAISS and refined exactly above."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
-from alma.errors import ValidationError
+from alma.errors import MissingDependencyError, ValidationError
 from alma.forking import delaying_forks
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.blocks import Comparison, Vector
-from alma.vectors.changes import checked
-from alma.vectors.contents import SCOPES_KEPT, SHARED, Contents
-from alma.vectors.groups import best_of_each
+from alma.vectors.changes import checked, chosen, without_repeats
+from alma.vectors.columns import Integers, ascending
+from alma.vectors.halves import Matrix, Vector
+from alma.vectors.kind import SCOPES_KEPT, Fetch, KindIndex, SavedKind
 from alma.vectors.locks import SharedLock
-from alma.vectors.sample import Sample
-from alma.vectors.sample_cache import Gathered, KeptVectors
-from alma.vectors.saved import FetchPassages, SavedPartition
-from alma.vectors.scans import Scans
-from alma.vectors.scopes import Scope
-from alma.vectors.table import ascending
+from alma.vectors.sample import Held, Sample
 
-Integers = NDArray[np.int64]
+_LOG = logging.getLogger("alma")
 
-FAISS_ABOVE = 20_000
-CODES_ABOVE = 20_000
-"""Partitions of more passages have codes, too. Up to here a search is exact."""
+CODES_ABOVE = 8_000
+"""Kinds of more contents have codes, too. Up to here a search is exact (28 November 2026: at 10,000 numpy took 2.2 ms, codes .5 ms)."""
+WIDE_UP_TO = 20_000
+"""Vectors of a kind of more contents are float16."""
 RECALL = 0.99
 """Share of the nearest 50 passages that a search finds at least, measured on sentences of conversations (`benchmarks.nearest`)."""
-SMALL = 4_000
-"""Partitions of at most this many passages are searched together: searching one takes less time than the overhead of a search."""
-SHARED_UP_TO = 128
-"""Partitions of at most this many passages share a shelf, so that thousands of them are searched at once."""
 
 QUIET_SEARCHES = 8
-"""A process that asks a few questions after it read a snapshot does not read all vectors."""
+"""A process that asks a few questions makes no codes of kinds that numpy searches well, and does not read all vectors after a snapshot."""
+GATHERED = 4
+"""Samples whose vectors are cached side by side. One of a thousand takes a megabyte and a half."""
 
 Run = Callable[[Callable[[], object]], object]
 """Calls a function, now or later, in this thread or in another one."""
+
+_NO_ROWS: Integers = np.empty(0, dtype=np.int64)
+NO_SCORES: Vector = np.empty(0, dtype=np.float32)
 
 
 def at_once(call: Callable[[], object]) -> None:
@@ -46,18 +43,21 @@ def at_once(call: Callable[[], object]) -> None:
     call()
 
 
-NO_SCORES: Vector = np.empty(0, dtype=np.float32)
-_NO_ROWS: Integers = np.empty(0, dtype=np.int64)
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Passages of one kind, without scores, and the vectors of their contents."""
+
+    passages: PassageScores
+    vectors: Matrix
+    places: Integers
 
 
 class ProjectIndex:
     """Implements `alma.protocols.VectorIndex`: a search over vectors of `dimension` that arrive as float16. Thread-safe.
 
-    Up to `faiss_above` live passages in the project, vectors are float32 numpy matrices: one per partition, and a common one for
-    partitions of up to `shared_up_to` passages. Above, every larger partition is a flat float16 FAISS index, and FAISS is imported only
-    then. FAISS selects the nearest passages and numpy computes their scores, so that a score is the same to the last bit whatever the
-    project holds. The search is exact in partitions of up to `codes_above` passages. In a larger one FAISS selects by codes of two bits a
-    dimension, and may miss a passage: it finds `RECALL` of the nearest 50, in practice all of them.
+    A search finds the best of each kind of memory. In a kind of up to `codes_above` contents it is exact. In a larger one FAISS selects by codes of
+    two bits a dimension, and may miss a passage: it finds `RECALL` of the nearest 50, in practice all of them. Numpy computes the scores, so that a
+    score is the same to the last bit whatever the project holds.
 
     Copies are passages of one partition with one tie and one vector. They share that vector and are compared with a query once. All
     passages of a memory are expected to be in one partition and to have one tie.
@@ -67,20 +67,29 @@ class ProjectIndex:
         self,
         dimension: int,
         *,
-        faiss_above: int = FAISS_ABOVE,
-        shared_up_to: int = SHARED_UP_TO,
+        kind_of: Callable[[int], Hashable] = int,
         codes_above: int = CODES_ABOVE,
+        wide_up_to: int = WIDE_UP_TO,
         run: Run = at_once,
     ) -> None:
-        """`run` calls a function, at once or in another thread. After a search it makes missing codes, without which searches are
-        exact."""
+        """`kind_of` returns the kind of a partition; without it each is a kind of its own. `run` calls a function, at once or in another thread.
+        After a search it makes missing codes, without which searches are exact."""
         if dimension < 1:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
-        self._dimension = dimension
-        self._faiss_above, self._shared_up_to, self._codes_above = faiss_above, shared_up_to, codes_above
-        self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, 0
+        self._dimension, self._kind_of_partition = dimension, kind_of
+        self._codes_above, self._wide_up_to = codes_above, wide_up_to
+        self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, QUIET_SEARCHES
         self._clear()
         self.renew_locks()
+
+    def _clear(self) -> None:
+        self._upto = 0
+        self._kinds: dict[Hashable, KindIndex] = {}
+        self._kind_of: dict[int, Hashable] = {}
+        self._memories: dict[int, int] = {}
+        self._groups: dict[tuple[int, ...], list[tuple[KindIndex, tuple[int, ...]]]] = {}
+        self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
+        self._gathered: list[tuple[Integers, list[Gathered]]] = []
 
     @property
     def upto(self) -> int:
@@ -94,141 +103,185 @@ class ProjectIndex:
 
     def __len__(self) -> int:
         """Returns the number of live passages."""
-        return self._table.live_count
+        return sum(map(len, self._kinds.values()))
+
+    @property
+    def has_copies(self) -> bool:
+        """True when any passage is a copy of another."""
+        return any(kind.has_copies for kind in self._kinds.values())
 
     def renew_locks(self) -> None:
         """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
         index."""
         self._lock, self._sampling, self._encoding = SharedLock(), Lock(), Lock()
-        for block in self._contents.coded():
-            block.drop_unfinished()
+        for kind in self._kinds.values():
+            kind.drop_unfinished()
 
     def apply(self, changes: VectorChanges, /) -> None:
         """Applies changes in journal order; those at or before `upto` are ignored.
 
         A passage that is held already is replaced. Raises `ValidationError`, and changes nothing, when the arrays do not fit together or
-        a vector is not finite. When it fails half-way (no memory, no FAISS), the index is left empty with `upto` 0, to be filled again.
+        a vector is not finite. When it fails half-way (no memory), the index is left empty with `upto` 0, to be filled again.
         """
-        if changes.upto <= self._upto:
-            return
-        changes = checked(changes, self._dimension)
-        with self._lock.writing():
-            if changes.upto <= self._upto:
-                return
-            try:
-                self._take(changes)
-            except BaseException:
-                self._clear()
-                raise
-            self._is_unfinished = self._contents.unfinished() is not None
+        if changes.upto > self._upto:
+            self._change(checked(changes, self._dimension), is_hold=False)
 
     def hold(self, changes: VectorChanges, /) -> None:
         """Takes in all passages of partitions that it left out so far. `upto` stays.
 
         They may be as of a later record than `upto`: the changes up to there can be applied again. Fails as `apply` does.
         """
-        changes = checked(changes, self._dimension)
+        self._change(checked(changes, self._dimension), is_hold=True)
+
+    def _change(self, changes: VectorChanges, *, is_hold: bool) -> None:
         with self._lock.writing():
+            if not is_hold and changes.upto <= self._upto:
+                return
             try:
-                self._take(replace(changes, upto=self._upto))
+                self._take(changes)
             except BaseException:
                 self._clear()
                 raise
-            self._is_unfinished = self._contents.unfinished() is not None
+            self._upto = self._upto if is_hold else changes.upto
+            self._is_unfinished = any(kind.is_unfinished for kind in self._kinds.values())
 
-    def stop(self) -> None:
-        """Makes no more codes. What another thread has begun ends within milliseconds."""
-        self._is_stopped = True
+    def _take(self, changes: VectorChanges) -> None:
+        added = without_repeats(changes)
+        leaving = ascending(np.concatenate([added.passages, changes.removed]))
+        out = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of_passages(leaving))]
+        touched = ascending(np.concatenate([added.memories, *(kind.memory.values[rows] for kind, rows in out)]))
+        gone = self._held(touched)
+        for kind, rows in out:
+            kind.remove(rows)
+        for name, partitions in self._by_kind(added.partitions).items():
+            self._kinds[name].add(chosen(added, np.isin(added.partitions, partitions)))
+        self._recount(gone, self._held(touched))
+        for name, kind in self._kinds.items():
+            if kind.is_wasteful:
+                self._replace(name, kind.compacted())
+
+    def _by_kind(self, partitions: Integers) -> dict[Hashable, list[int]]:
+        """Returns the partitions of each kind. What is new is noted."""
+        found: dict[Hashable, list[int]] = {}
+        for number in ascending(partitions).tolist():
+            if number not in self._kind_of:
+                name = self._kind_of[number] = self._kind_of_partition(number)
+                self._kinds.setdefault(name, self._new_kind())
+                self._groups = {}
+            found.setdefault(self._kind_of[number], []).append(number)
+        return found
+
+    def _new_kind(self) -> KindIndex:
+        return KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
+
+    def _replace(self, name: Hashable, kind: KindIndex) -> None:
+        self._kinds[name] = kind
+        self._groups, self._gathered = {}, []
+
+    def _held(self, memories: Integers) -> Held:
+        """Returns those of the memories, which ascend, that have a live passage."""
+        found = [kind.scored(kind.rows_of(memories), NO_SCORES) for kind in self._kinds.values()]
+        columns = ([getattr(each, name) for each in found] for name in ("memories", "partitions", "ties"))
+        return Held.of(*(np.concatenate([_NO_ROWS, *column]) for column in columns))
+
+    def _recount(self, gone: Held, held: Held) -> None:
+        for partitions, sign in ((gone.partitions, -1), (held.partitions, 1)):
+            for number, count in zip(*(each.tolist() for each in np.unique(partitions, return_counts=True)), strict=True):
+                self._memories[number] = self._memories.get(number, 0) + sign * count
+        self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
+        kept = {id(sample.memories) for sample in self._samples.values()}
+        self._gathered = [each for each in self._gathered if id(each[0]) in kept]
+
+    def compact(self) -> None:
+        """Releases the memory of removed passages."""
+        with self._lock.writing():
+            for name, kind in self._kinds.items():
+                self._replace(name, kind.compacted())
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """Returns the `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, best first
-        within each, equal scores by smaller tie, then newer passage. Unknown partitions are left out."""
+        """Returns the `limit` live passages of *each* kind in these partitions with the greatest cosine: kinds in the given order of partitions,
+        best first within each, equal scores by smaller tie, then newer passage. Unknown partitions are left out."""
+        return self._search(query, partitions, limit, copies=True)
+
+    def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
+        """As `search`, but only the newest of copies, which leaves room for others."""
+        return self._search(query, partitions, limit, copies=False)
+
+    def _search(self, query: Vector, partitions: Sequence[int], limit: int, *, copies: bool) -> PassageScores:
         query = self._checked_query(query)
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
         with self._lock.reading():
-            scope = self._contents.scope(partitions)
-            rows, scores = self._nearest(Scans(self._contents.partitions, query), scope, limit, copies=limit)
-            best = self._best(scope, rows, scores, limit)
-            found = self._scored(rows[best], scores[best])
+            found = []
+            for kind, own in self._grouped(partitions):
+                comparison = kind.compare(query)
+                contents, scores = kind.nearest(comparison, own, limit)
+                rows = kind.newest.values[contents]
+                if copies and kind.has_copies:
+                    rows = kind.rows_with(contents)
+                    order = np.argsort(contents)
+                    scores = scores[order[contents.searchsorted(kind.content.values[rows], sorter=order)]]
+                    best = np.lexsort((-kind.passage.values[rows], kind.tie.values[kind.content.values[rows]], -scores))[:limit]
+                    rows, scores = rows[best], scores[best]
+                found.append(kind.scored(rows, scores))
         self._begin_codes()
-        return found
+        return joined(found)
 
-    def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """As `search`, but only the newest of copies, which leaves room for others, and in no order."""
+    def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
+        """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
         query = self._checked_query(query)
         with self._lock.reading():
-            found = self._scored(*self._folded(Scans(self._contents.partitions, query), self._contents.scope(partitions), limit))
-        self._begin_codes()
-        return found
+            if not memories.flags.writeable:
+                return joined(
+                    [
+                        replace(one.passages, scores=np.vecdot(one.vectors, query)[one.places])
+                        for one in self._gather_sample(memories)
+                    ]
+                )
+            wanted = ascending(memories)
+            found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
+            return joined([kind.scored(rows, kind.compare(query).at(kind.content.values[rows])) for kind, rows in found])
 
-    def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
-        """Returns all live passages of the given memories and of those that `nearest` would find, with the cosine that `search` gives."""
-        query = self._checked_query(query)
-        with self._lock.reading():
-            scans = Scans(self._contents.partitions, query)
-            near, _ = self._folded(scans, self._contents.scope(partitions), limit)
-            rows = self._table.of_memories(np.concatenate([memories, self._table.memory.values[near]]))
-            scores = np.empty(len(rows), dtype=np.float32)
-            for number, chosen in self._contents.by_partition(rows):
-                scores[chosen] = scans.at(number, self._contents.positions(rows[chosen]))
-            found = self._scored(rows, scores)
-        self._begin_codes()
-        return found
-
-    def portions(self, partitions: Sequence[int]) -> list[list[int]]:
-        """Splits the known partitions into portions that are each worth a search of their own, the slowest first."""
-        with self._lock.reading():
-            scope = self._contents.scope(partitions)
-            sizes = {slot: len(self._contents.partitions[slot].shelf) for slot in scope.own}
-            large = sorted((slot for slot in scope.own if sizes[slot] > SMALL), key=lambda slot: -sizes[slot])
-            small = scope.slots[~np.isin(scope.slots, large)]
-            numbers = self._contents.numbers.values
-            return [[int(numbers[slot])] for slot in large] + [numbers[small].tolist()] * bool(len(small))
-
-    def score(self, query: Vector, /, *, memories: Integers, found: PassageScores | None = None) -> PassageScores:
-        """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out.
-
-        Passages that a search for the same query has just `found` are not compared again.
-        """
-        query = self._checked_query(query)
-        with self._lock.reading():
-            if found is not None and len(found.passages):
-                return self._completed(query, self._table.of_memories(memories), found)
-            gathered = self._gathered(memories)
-            return gathered.scored(query)
+    def _gather_sample(self, memories: Integers) -> list[Gathered]:
+        """Returns the passages of a sample with their vectors side by side. Cached for the very array."""
+        with self._sampling:
+            found = next((found for known, found in self._gathered if known is memories), None)
+            if found is None:
+                found, wanted = [], ascending(memories)
+                for kind in self._kinds.values():
+                    if len(rows := kind.rows_of(wanted)):
+                        contents, places = np.unique(kind.content.values[rows], return_inverse=True)
+                        found.append(Gathered(kind.scored(rows, NO_SCORES), kind.vectors_at(contents), places))
+                if any(sample.memories is memories for sample in self._samples.values()):
+                    self._gathered = [(memories, found), *self._gathered][:GATHERED]
+            return found
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
         with self._lock.reading():
-            rows = self._contents.first_rows(memories)
-            return self._table.memory.values[rows], self._table.tie.values[rows]
-
-    @property
-    def has_copies(self) -> bool:
-        """True when any passage is a copy of another."""
-        return any(partition.shelf.has_copies for partition in self._contents.partitions.values())
+            held = self._held(memories)
+            return held.memories, held.ties
 
     def copies(self, memories: Integers, /) -> Integers:
         """Returns the number of copies that each memory represents: all for the newest of its copies, itself included, else 0. The
         memories ascend. One that is not held, because it was removed since it was found, represents 0."""
         with self._lock.reading():
-            rows = self._contents.first_rows(memories)
             counts = np.zeros(len(memories), dtype=np.int64)
-            places = memories.searchsorted(self._table.memory.values[rows])
-            for number, chosen in self._contents.by_partition(rows):
-                counts[places[chosen]] = self._contents.partitions[number].shelf.copies(rows[chosen], self._table)
+            for kind in self._kinds.values():
+                rows = kind.rows_of(memories)
+                held, first = np.unique(kind.memory.values[rows], return_index=True)
+                contents = kind.content.values[rows[first]]
+                is_newest = kind.newest.values[contents] == rows[first]
+                counts[memories.searchsorted(held)] = np.where(is_newest, kind.copies.values[contents], 0)
             return counts
 
     def copies_of(self, memory: int, /) -> Integers:
         """Returns the memories of its partition that are copies of a memory, itself included, ascending. Empty if it is not held."""
         with self._lock.reading():
-            rows = self._contents.first_rows(np.array([memory]))
-            found = [
-                self._contents.partitions[number].shelf.with_copies(self._contents.positions(rows[chosen]))
-                for number, chosen in self._contents.by_partition(rows)
-            ]
-            return ascending(self._table.memory.values[np.concatenate([_NO_ROWS, *found])])
+            for kind in self._kinds.values():
+                if len(rows := kind.rows_of(np.array([memory]))):
+                    return ascending(kind.memory.values[kind.rows_with(kind.content.values[rows[:1]])])
+            return _NO_ROWS
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Returns a sample of the memories of the partitions, by ascending tie, and the number of all their memories.
@@ -239,196 +292,98 @@ class ProjectIndex:
         """
         key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading(), self._sampling:
-            scope = self._contents.scope(key[0])
-            count = int(self._contents.memory_counts.values[scope.slots].sum())
+            count = sum(self._memories.get(number, 0) for number in dict.fromkeys(partitions))
             wanted = count if count <= all_up_to else min(otherwise, count)
             sample = self._samples.get(key)
             if sample is None or len(sample.memories) != wanted:
+                members = [(kind, kind.members(own)) for kind, own in self._grouped(key[0])]
+                memories = np.concatenate([_NO_ROWS, *(kind.memory.values[rows] for kind, rows in members)])
+                ties = np.concatenate([_NO_ROWS, *(kind.tie.values[kind.content.values[rows]] for kind, rows in members)])
                 if len(self._samples) >= SCOPES_KEPT:
                     self._samples.clear()
-                sample = self._samples[key] = Sample.of(*self._contents.smallest(scope, wanted), wanted)
+                sample = self._samples[key] = Sample.of(memories, ties, wanted)
             return sample.memories, count
 
-    def compact(self) -> None:
-        """Releases the memory of removed passages."""
-        with self._lock.writing():
-            self._contents.compact()
-            self._kept = KeptVectors()
+    def _grouped(self, partitions: Sequence[int]) -> list[tuple[KindIndex, tuple[int, ...]]]:
+        """Returns the kinds of known partitions, each with its own. Cached by the partitions asked for."""
+        key = tuple(partitions)
+        found = self._groups.get(key)
+        if found is None:
+            groups: dict[Hashable, list[int]] = {}
+            for number in dict.fromkeys(key):
+                if number in self._kind_of:
+                    groups.setdefault(self._kind_of[number], []).append(number)
+            if len(self._groups) >= SCOPES_KEPT:
+                self._groups = {}
+            found = self._groups[key] = [(self._kinds[name], tuple(own)) for name, own in groups.items()]
+        return found
 
-    def image(self) -> VectorChanges:
-        """Returns all live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
+    def large(self) -> list[Hashable]:
+        """Returns the kinds that a snapshot is worth for."""
         with self._lock.reading():
-            table = self._table
-            rows, blocks = self._contents.live()
-            return VectorChanges(
-                upto=self._upto,
-                passages=table.passage.values[rows],
-                memories=table.memory.values[rows],
-                partitions=self._contents.numbers.values[table.slot.values[rows]],
-                is_own=table.is_own.values[rows],
-                ties=table.tie.values[rows],
-                vectors=np.concatenate([np.empty((0, self._dimension), dtype=np.float16), *blocks]),
-                removed=np.empty(0, dtype=np.int64),
-            )
+            return [name for name, kind in self._kinds.items() if kind.is_large]
 
-    def large(self) -> list[int]:
-        """Returns the partitions that have codes, or will have: what a snapshot is worth for."""
-        with self._lock.reading():
-            return self._contents.large()
-
-    def saved(self, partition: int) -> tuple[int, SavedPartition] | None:
-        """Returns `upto`, and a large partition as a snapshot holds it. Codes that are left are made, while the index is locked. `None` if it
-        can have none."""
+    def saved(self, name: Hashable, held: Integers) -> tuple[int, SavedKind] | None:
+        """Returns `upto`, and a large kind as a snapshot holds it, whose partitions are `held`. Codes that are left are made, while the index is
+        locked. `None` if it can have none."""
         with self._lock.writing():
-            saved = self._contents.saved(partition)
+            saved = self._kinds[name].saved(held)
             return None if saved is None else (self._upto, saved)
 
-    def restore(self, partition: int, saved: SavedPartition, fetch: FetchPassages) -> bool:
-        """As `hold`, takes in a partition from a snapshot. Its vectors are fetched when they are needed, and after `QUIET_SEARCHES` searches the
-        rest of them, by `run`. False, and nothing is taken in, if an index of this size needs no codes. Fails as `apply` does."""
+    def restore(self, name: Hashable, saved: SavedKind, fetch: Fetch) -> bool:
+        """Takes a kind from a snapshot, in place of all that it holds of it. Its vectors are fetched when they are needed, and after
+        `QUIET_SEARCHES` searches the rest of them, by `run`. False, and nothing is taken in, if its codes do not fit."""
         with self._lock.writing():
-            try:
-                is_taken = self._contents.restore(partition, saved, fetch)
-            except BaseException:
-                self._clear()
-                raise
-            self._samples.clear()
-            self._kept = KeptVectors()
+            kind = self._kinds.get(name) or self._new_kind()
+            if (made := kind.restored(saved, fetch)) is None:
+                return False
+            rows = np.arange(len(kind.passage))
+            touched = ascending(np.concatenate([kind.memory.values[rows], saved.memories]))
+            gone = self._held(touched)
+            self._kind_of.update(dict.fromkeys(saved.held.tolist(), name))
+            self._replace(name, made)
+            self._recount(gone, self._held(touched))
             self._is_unfinished, self._quiet = True, QUIET_SEARCHES
-            return is_taken
+            return True
 
-    def _clear(self) -> None:
-        self._upto = 0
-        self._contents = Contents(
-            self._dimension, faiss_above=self._faiss_above, shared_up_to=self._shared_up_to, codes_above=self._codes_above
-        )
-        self._table = self._contents.table
-        self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
-        self._kept = KeptVectors()
-
-    def _take(self, changes: VectorChanges) -> None:
-        moves = self._contents.moves
-        gone, held = self._contents.take(changes)
-        self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
-        if self._contents.moves > moves:
-            self._kept = KeptVectors()
-        self._kept.invalidate({id(sample.memories) for sample in self._samples.values()})
-        self._upto = changes.upto
+    def stop(self) -> None:
+        """Makes no more codes. What another thread has begun ends within milliseconds."""
+        self._is_stopped = True
 
     def _begin_codes(self) -> None:
         """Has the missing codes made, and vectors read, after a search: a process that only writes needs none."""
-        if self._quiet:
+        if not self._is_unfinished or self._is_stopped:
+            return
+        if self._quiet and not any(kind.is_slow for kind in list(self._kinds.values())):
             self._quiet -= 1
-        elif self._is_unfinished and not self._is_stopped and self._encoding.acquire(blocking=False):
+        elif self._encoding.acquire(blocking=False):
             self._run(self._encode)
 
     def _encode(self) -> None:
-        """Finishes all blocks, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
+        """Finishes all kinds, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
         try:
             while not self._is_stopped:
                 with delaying_forks():
                     if not self._encode_some():
                         return
+        except MissingDependencyError as error:
+            self._is_stopped = True
+            _LOG.warning("searches compare all vectors of a large kind of memory: %s", error)
         finally:
             self._encoding.release()
 
     def _encode_some(self) -> bool:
-        """Finishes a part of a block. Returns False if none is left."""
+        """Finishes a part of a kind. Returns False if none is left."""
         with self._lock.reading():
-            block = self._contents.unfinished()
-            if block is None:
+            kind = next((kind for kind in self._kinds.values() if kind.is_unfinished), None)
+            if kind is None:
                 self._is_unfinished = False
                 return False
-            is_left = block.finish_some()
+            is_left = kind.finish_some()
         if not is_left:
             with self._lock.writing():
-                block.finish()
+                kind.finish()
         return True
-
-    def _nearest(self, scans: Scans, scope: Scope, limit: int, *, copies: int) -> tuple[Integers, Vector]:
-        """Returns the rows of each partition that fewer than `limit` others beat, at most `copies` of equal ones, in no order, and their
-        scores."""
-        if not limit:
-            return _NO_ROWS, NO_SCORES
-        found = [(slot, *scans.best(slot, limit)) for slot in scope.own]
-        shared = self._contents.shared(scope)
-        if len(shared):
-            found.append((SHARED, shared, scans.at(SHARED, shared)))
-        spread = [
-            self._contents.partitions[number].shelf.spread(positions, scores, self._table, most=copies)
-            for number, positions, scores in found
-        ]
-        return np.concatenate([_NO_ROWS, *(rows for rows, _ in spread)]), np.concatenate(
-            [NO_SCORES, *(each for _, each in spread)]
-        )
-
-    def _best(self, scope: Scope, rows: Integers, scores: Vector, limit: int) -> Integers:
-        """Returns the places of the `limit` best rows of each partition: partitions in order, best first, equal scores by smaller tie."""
-        table = self._table
-        order = scope.order[table.slot.values[rows]]
-        return best_of_each(order, scores, table.tie.values[rows], table.passage.values[rows], limit=limit)
-
-    def _folded(self, scans: Scans, scope: Scope, limit: int) -> tuple[Integers, Vector]:
-        """Returns the rows of the `limit` best of each partition, only the newest of copies, in no order, and their scores."""
-        rows, scores = self._nearest(scans, scope, limit, copies=1)
-        if len(rows) > limit and np.bincount(self._table.slot.values[rows]).max() > limit:
-            best = self._best(scope, rows, scores, limit)
-            return rows[best], scores[best]
-        return rows, scores
-
-    def _gathered(self, memories: Integers) -> Gathered:
-        """Returns the passages of memories with their vectors. Those of a sample are cached."""
-        if memories.flags.writeable:
-            rows = self._table.of_memories(memories)
-            return self._gathered_anew(rows)
-        with self._sampling:
-            found = self._kept.of(memories)
-            if found is None:
-                rows = self._table.of_memories(memories)
-                found = self._kept.with_rows(rows) or self._gathered_anew(rows)
-                self._kept.keep(memories, found)
-            return found
-
-    def _gathered_anew(self, rows: Integers) -> Gathered:
-        return Gathered(rows, self._scored(rows, NO_SCORES), self._comparison(rows))
-
-    def _completed(self, query: Vector, rows: Integers, found: PassageScores) -> PassageScores:
-        """Returns the passages of these rows with their scores: those already found, and computed ones for all others."""
-        passages = self._table.passage.values[rows]
-        order = found.passages.argsort()
-        places = order[np.minimum(found.passages.searchsorted(passages, sorter=order), len(order) - 1)]
-        is_new = found.passages[places] != passages
-        scores = found.scores[places]
-        if is_new.any():
-            scores[is_new] = self._comparison(rows[is_new])(query)
-        return self._scored(rows, scores)
-
-    def _comparison(self, rows: Integers) -> Comparison:
-        """Returns a callback for the inner products of a query with the vectors of these rows. Copies are compared once."""
-        parts = []
-        for number, chosen in self._contents.by_partition(rows):
-            partition = self._contents.partitions[number]
-            positions, places = np.unique(self._contents.positions(rows[chosen]), return_inverse=True)
-            parts.append((chosen, partition.method.comparison(partition.shelf.block.at(positions)), places))
-
-        def compare(query: Vector) -> Vector:
-            scores = np.empty(len(rows), dtype=np.float32)
-            for chosen, compared, places in parts:
-                scores[chosen] = compared(query)[places]
-            return scores
-
-        return compare
-
-    def _scored(self, rows: Integers, scores: Vector) -> PassageScores:
-        table = self._table
-        return PassageScores(
-            passages=table.passage.values[rows],
-            memories=table.memory.values[rows],
-            partitions=self._contents.numbers.values[table.slot.values[rows]],
-            ties=table.tie.values[rows],
-            is_own=table.is_own.values[rows],
-            scores=scores,
-        )
 
     def _checked_query(self, query: Vector) -> Vector:
         query = np.ascontiguousarray(query, dtype=np.float32)
@@ -437,3 +392,12 @@ class ProjectIndex:
         if not np.isfinite(query).all():
             raise ValidationError("the query has a number that is not finite")
         return query
+
+
+def joined(parts: Sequence[PassageScores]) -> PassageScores:
+    """Returns all of these passages, one part behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    empty = PassageScores(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, dtype=np.bool_), NO_SCORES)
+    names = [field.name for field in fields(PassageScores)]
+    return PassageScores(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))

@@ -27,11 +27,11 @@ from alma import folders
 from alma.errors import AlmaError
 from alma.types.embedding import Fingerprint
 
-MAGIC = b"ALMAVEC2"
+MAGIC = b"ALMAVEC3"
 DIGEST_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + DIGEST_SIZE + 4
 ALIGNMENT = 64
-BIGGEST_HEADER = 65_536
+BIGGEST_HEADER = 262_144
 KINDS = ("<i8", "<i4", "<f4", "|u1", "|b1")
 
 _log = logging.getLogger("alma")
@@ -47,6 +47,8 @@ class SnapshotIdentity:
     project: str
     fingerprint: Fingerprint
     content: str = ""
+    partitions: tuple[int, ...] = ()
+    """The partitions that are written; those of which any is looked for, of all if none is."""
 
 
 HeadAt = Callable[[int], str]
@@ -127,7 +129,12 @@ def _digest(head: str) -> Any:
 def _parts(arrays: Arrays, identity: SnapshotIdentity, upto: int) -> Iterator[bytes | memoryview]:
     """Yields what is hashed: the length of the header, the header, padded so that the arrays after it are aligned, and the arrays."""
     little = {name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")) for name, array in arrays.items()}
-    facts = {**_identity_facts(identity), "upto": upto, "arrays": [[name, *_kind(array)] for name, array in little.items()]}
+    facts = {
+        **_identity_facts(identity),
+        "partitions": identity.partitions,
+        "upto": upto,
+        "arrays": [[name, *_kind(array)] for name, array in little.items()],
+    }
     text = json.dumps(facts, sort_keys=True).encode()
     text += b" " * (-(PREFIX_SIZE + len(text)) % ALIGNMENT)
     yield struct.pack("<I", len(text)) + text
@@ -186,6 +193,11 @@ def _read_header(view: bytes, size: int, identity: SnapshotIdentity) -> tuple[di
     for name, expected in _identity_facts(identity).items():
         if facts.get(name) != expected:
             raise _UnusableError(f"its {name} is {facts.get(name)!r}, not {expected!r}")
+    partitions = facts.get("partitions")
+    if not isinstance(partitions, list) or any(type(each) is not int for each in partitions):
+        raise _UnusableError(f"its partitions are {partitions!r}")
+    if identity.partitions and set(identity.partitions).isdisjoint(partitions):
+        raise _UnusableError(f"it holds none of the partitions {identity.partitions}")
     if type(facts.get("upto")) is not int or facts["upto"] < 0:
         raise _UnusableError(f"its upto is {facts.get('upto')!r}")
     start = PREFIX_SIZE + length

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import PassageScores, StoredVectors, VectorChanges
-from alma.vectors.blocks import Matrix, Vector, widened
+from alma.vectors.columns import ascending
 from alma.vectors.groups import best_of_each
-from alma.vectors.table import ascending
+from alma.vectors.halves import Matrix, Vector, widened
 
 Integers = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from alma.text import PASSAGE_CHARS, shortened
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Factors
-from alma.vectors.table import ascending
+from alma.vectors import ascending
 
 MOST_FOLDED = 20
 """So many of the memories that one stands for are named; all are counted."""

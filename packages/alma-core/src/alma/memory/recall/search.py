@@ -1,9 +1,7 @@
 """Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
 import sys
-from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,8 +15,7 @@ from alma.retrieval import bm25, fusion
 from alma.retrieval.named_time import Interval
 from alma.types.identity import to_micros
 from alma.types.timeline import DATED
-from alma.vectors import AnyIndex
-from alma.vectors.table import ascending
+from alma.vectors import AnyIndex, ascending
 
 DENSE = "dense"
 TEXT = "text"
@@ -145,18 +142,18 @@ def search(
     sample, population = index.sample(partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample)
     is_all = population <= sizes.all_up_to
     is_scanned = not is_all and DENSE in question.arms
-    if is_scanned and population <= sizes.beside_above:
-        return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also, always=always)
-    portions = deque(index.portions(partitions) if is_scanned else ())
-    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
+    is_beside = is_scanned and population > sizes.beside_above
+    beside = room.store.beside.submit(_nearest, index, question, partitions, hits) if is_beside else None
     text = _by_words(room, question, partitions)
     best = _NO_MEMORIES if is_all else _best(text, index, 2 * hits)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
-    near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
-    others = ascending(np.concatenate([also, best, near.memories]))
+    near = _NO_MEMORIES
+    if is_scanned:  # a thread that is too busy to have begun need not be waited for
+        near = _nearest(index, question, partitions, hits) if beside is None or beside.cancel() else beside.result()
+    others = ascending(np.concatenate([also, best, near]))
     others = others[~_are_among(others, parts[0].memories)]
     if len(others):
-        parts.append(_scored(index.score(question.vector, memories=others, found=near), text))
+        parts.append(_scored(index.score(question.vector, memories=others), text))
     return _judged(room, question, _together(parts), _backgrounds(question, parts[0]), scope, always, is_all=is_all)
 
 
@@ -201,27 +198,6 @@ def _within(part: PassageScores, where: NDArray[np.bool_]) -> PassageScores:
     return PassageScores(*(getattr(part, field.name)[where] for field in fields(PassageScores)))
 
 
-def _found_by_one_scan(
-    room: Room,
-    index: AnyIndex,
-    question: Question,
-    scope: ReadableScope,
-    *,
-    sample: Integers,
-    hits: int,
-    also: Integers,
-    always: Integers,
-) -> Found:
-    """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
-    partitions = scope.rows
-    text = _by_words(room, question, partitions)
-    memories = np.concatenate([sample, also, _best(text, index, 2 * hits)])
-    scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
-    return _judged(
-        room, question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, always, is_all=False
-    )
-
-
 def _found_within(
     room: Room,
     index: AnyIndex,
@@ -242,28 +218,29 @@ def _found_within(
         return _judged(room, question, scored, _backgrounds(question, scored), scope, always, is_all=True)
     held, ties = index.ties(within)
     sample = np.sort(held[np.argpartition(ties, sizes.sample)[: sizes.sample]]) if len(held) > sizes.sample else held
-    near = _nearest_within(index, question, scope.rows, within, hits) if DENSE in question.arms else _NO_MEMORIES
+    near = _nearest_within(index, question, scope, within, hits) if DENSE in question.arms else _NO_MEMORIES
     memories = ascending(np.concatenate([sample, near, _best(text, index, 2 * hits), also, always]))
     scored = _scored(index.score(question.vector, memories=memories), text)
     places = _places(sample, scored.memories)
     return _judged(room, question, scored, _backgrounds(question, scored, places), scope, always, is_all=False)
 
 
-def _nearest_within(index: AnyIndex, question: Question, partitions: Sequence[int], within: Integers, limit: int) -> Integers:
-    """The memories of the `limit` nearest passages of each partition that belong to memories that count.
+def _nearest_within(index: AnyIndex, question: Question, scope: ReadableScope, within: Integers, limit: int) -> Integers:
+    """The memories of the `limit` nearest passages of each kind that belong to memories that count.
 
-    A search cannot leave out the others; so each partition is searched for twice as many until enough of them count or it has no more.
+    A search cannot leave out the others; so each kind is searched for twice as many until enough of them count or it has no more.
     """
-    found, left, wanted = [], list(partitions), 4 * limit
-    while left:
-        near = index.search(question.vector, partitions=left, limit=wanted)
-        counts = _are_among(near.memories, within)
-        found.append(near.memories[counts])
-        searched, inside = near.partitions.tolist(), near.partitions[counts].tolist()
-        of_each, of_those = Counter(searched), Counter(inside)
-        left = [row for row in left if of_each[row] >= wanted and of_those[row] < limit]
-        wanted *= 4
-    return np.concatenate(found) if found else _NO_MEMORIES
+    found = []
+    for kind in dict.fromkeys(scope.kinds[row] for row in scope.rows):
+        rows, wanted = [row for row in scope.rows if scope.kinds[row] == kind], 4 * limit
+        while True:
+            near = index.search(question.vector, partitions=rows, limit=wanted).memories
+            inside = near[_are_among(near, within)]
+            if len(near) < wanted or len(inside) >= limit:
+                break
+            wanted *= 4
+        found.append(inside)
+    return np.concatenate([_NO_MEMORIES, *found])
 
 
 def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
@@ -275,21 +252,9 @@ def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> Text
     return bm25.scored(bm25.within(room.project.text_lists(words, partitions=partitions, common=NEVER_COMMON), question.within))
 
 
-def _nearest(index: AnyIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
-    """What is nearest in each of the portions of a scope that no other thread has taken yet, of copies the newest."""
-    found: list[PassageScores] = []
-    while True:
-        try:
-            portion = portions.popleft()
-        except IndexError:
-            return found
-        found.append(index.nearest(question.vector, partitions=portion, limit=limit))
-
-
-def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[PassageScores]:
-    """What the other thread found. One that is too busy to have begun has taken nothing, and need not be waited for."""
-    if thread and not thread.cancel():
-        yield from thread.result()
+def _nearest(index: AnyIndex, question: Question, partitions: Sequence[int], limit: int) -> Integers:
+    """The memories of what is nearest in each kind, of copies the newest."""
+    return index.nearest(question.vector, partitions=partitions, limit=limit).memories
 
 
 def _scored(passages: PassageScores, text: TextScores) -> Scored:
