@@ -84,6 +84,15 @@ def choose(
     return [_shorten(choice, len(long)) if choice.session in long else choice for choice in choices]
 
 
+def not_recorded(
+    sessions: Mapping[str, Session], projects: Mapping[str, dict[str, Any]], digests: Mapping[str, str], record: Record
+) -> list[str]:
+    """Returns the sessions that no complete run has had on these files, in order."""
+    changed = {path for path, digest in digests.items() if record.digests.get(path) != digest}
+    needed = {name: {*session.about, *paths_below(session, projects)} for name, session in sessions.items()}
+    return [name for name in sessions if sessions[name].always or name not in record.sessions or changed & needed[name]]
+
+
 def _shorten(choice: Choice, count: int) -> Choice:
     """Returns the choice of the contracts, where too many sessions would run as a whole."""
     return Choice(choice.session, Extent.CONTRACTS, f"{choice.reason}; one of {count}, so its whole waits for a complete run")

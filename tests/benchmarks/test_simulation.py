@@ -1,5 +1,4 @@
 import json
-import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -58,9 +57,8 @@ def test_what_false_outcomes_do_is_told_by_how_many_it_takes() -> None:
     to_fall, to_return = own_name[::2], own_name[1::2]
 
     assert another.holds
-    assert all(math.isnan(gate.value) for gate in to_fall[:2]), "failures of one task demote no rule that holds for others"
-    assert all(0 < gate.value < poison.FALSE_OUTCOMES for gate in (to_fall[2], *to_return))
-    assert to_return[0].value < to_return[2].value, "of a flood of equal outcomes only the first few decide"
+    assert {gate.value for gate in to_fall} == {poison.TRUE_TRIALS}, "outcomes count whole, also those of one task"
+    assert all(0 < gate.value < poison.FALSE_OUTCOMES for gate in to_return)
     assert len(to_fall) == len(poison.FLOODS)
 
 

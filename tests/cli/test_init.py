@@ -107,3 +107,31 @@ def test_an_ignore_file_of_the_user_is_left_alone(alma, folder: Path) -> None:
     (folder / ".alma" / ".gitignore").write_text("*.db\n")
     alma("init", "-e", "hash")
     assert (folder / ".alma" / ".gitignore").read_text() == "*.db\n"
+
+
+def test_an_encrypted_project_needs_its_key(alma, folder: Path, tmp_path: Path) -> None:
+    key = tmp_path / "keys" / "shop.key"
+    made = alma("init", "-e", "hash", "--encrypt", "--key-file", str(key), "--json").json
+    alma("learn", "--agent", "dev", "--task", "Deploy the zebrafish", "--outcome", "success", "--strategy", "slowly")
+
+    assert made["key_file"] == str(key)
+    assert key.stat().st_mode & 0o77 == 0
+    assert b"zebrafish" not in (folder / ".alma" / "alma.db").read_bytes()
+    assert "slowly" in alma("retrieve", "Deploy the zebrafish", "--agent", "dev").out
+    key.rename(key.with_suffix(".away"))
+    assert "key file" in alma("stats", code=2).err
+
+
+def test_a_key_that_is_there_is_used_and_never_overwritten(alma, tmp_path: Path) -> None:
+    key = tmp_path / "shop.key"
+    alma("keygen", str(key))
+    before = key.read_bytes()
+    alma("init", "-e", "hash", "--encrypt", "--key-file", str(key))
+    assert key.read_bytes() == before
+
+
+def test_a_store_that_is_not_encrypted_stays_so_and_no_key_is_left(project, tmp_path: Path) -> None:
+    before, key = CONFIG.read_text(), tmp_path / "shop.key"
+    assert "alma encrypt" in project("init", "--force", "--encrypt", "--key-file", str(key), code=2).err
+    assert CONFIG.read_text() == before
+    assert not key.exists()

@@ -15,6 +15,7 @@ from selection import (
     choose,
     closure,
     inputs,
+    not_recorded,
     paths_below,
     read_projects,
     read_record,
@@ -111,6 +112,22 @@ def test_without_a_complete_run_every_session_is_run() -> None:
 
 def test_a_session_that_no_complete_run_has_had_is_run() -> None:
     assert extents(record=Record(frozenset(SESSIONS) - {"door"}, KNOWN)) == [N, N, N, W, N, N, W]
+
+
+@pytest.mark.parametrize(
+    ("changed", "missing", "expected"),
+    [
+        ((), set(), ["lint"]),
+        ((), {"door"}, ["door", "lint"]),
+        (("packages/harness",), set(), ["harness", "door", "door-lowest", "lint"]),
+        (("packages/core",), {"words"}, ["words", "core", "harness", "door", "door-lowest", "rare", "lint"]),
+    ],
+)
+def test_a_second_complete_run_has_whole_what_the_first_did_not_have_on_these_files(
+    changed: tuple[str, ...], missing: set[str], expected: list[str]
+) -> None:
+    digests = KNOWN | dict.fromkeys(changed, "otherwise")
+    assert not_recorded(SESSIONS, PROJECTS, digests, Record(frozenset(SESSIONS) - missing, KNOWN)) == expected
 
 
 def test_a_path_that_the_record_does_not_have_is_a_changed_path() -> None:

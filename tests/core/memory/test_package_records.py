@@ -75,6 +75,25 @@ def test_forgetting_a_user_erases_the_records_of_that_user_alone(alma, records):
     assert [record.key for record in records.listed()] == ["b"]
 
 
+@pytest.mark.not_on("postgres", reason="reads the files of a store")
+def test_a_record_that_refers_to_a_purged_memory_is_erased_with_it(alma, records, tmp_path):
+    kept, purged = (alma.learn(agent="dev", task=f"Deploy {name}", outcome="success").id for name in ("cart", "auth"))
+    records.put("one", {"references": [kept], "text": "zebra"})
+    records.put("both", {"references": [kept, purged], "text": "ibex"})
+    records.put("none", {"text": "lynx"})
+    alma.forget(memory_ids=[purged], purge=True)
+    assert [record.key for record in records.listed()] == ["none", "one"]
+    alma.compact()
+    alma.close()
+    assert b"ibex" not in store_files(tmp_path / "store")
+
+
+@pytest.mark.parametrize("references", ["text", [1], {"a": 1}, [[]]])
+def test_references_that_are_no_ids_are_refused(records, references):
+    with pytest.raises(ValidationError):
+        records.put("a", {"references": references})
+
+
 def test_an_export_of_a_user_or_agent_contains_their_records_and_no_others(alma, records, tmp_path):
     records.put("a", {"user_id": "ann", "agent": "dev"})
     records.put("b", {"user_id": "bob", "agent": "ops"})

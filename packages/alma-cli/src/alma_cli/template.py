@@ -19,7 +19,7 @@ alma:
 """
 _UPKEEP = """
   # Encryption at rest. `alma keygen FILE` makes a key, `alma encrypt` encrypts a store that is there already.
-  # encryption: {key_file: ~/.config/alma.key}
+%(encryption)s
   # What `alma maintain` archives, and how often a process that stays open does so by itself. What goes can be brought back.
   # forgetting: {outcome: {window: 10000}, heuristic: {min_confidence: 0.2}}
   # maintenance: {every: 1d}
@@ -46,11 +46,23 @@ _AGENT = """\
 """
 
 
-def config_text(*, project_id: str, agents: Sequence[str] = (), embedder: str = "auto", storage_dir: str = ".alma") -> str:
-    """Returns a commented configuration. Names are quoted as JSON, which is valid YAML."""
+def config_text(
+    *,
+    project_id: str,
+    agents: Sequence[str] = (),
+    embedder: str = "auto",
+    storage_dir: str = ".alma",
+    key_file: Path | None = None,
+) -> str:
+    """Returns a commented configuration, of an encrypted store if it names a key file. Names are quoted as JSON, which is valid YAML."""
     values = {"project_id": _quoted(project_id), "embedder": _quoted(embedder), "storage_dir": _quoted(storage_dir)}
+    at_rest = (
+        "# encryption: {key_file: ~/.config/alma.key}"
+        if key_file is None
+        else f"encryption: {{key_file: {_quoted(str(key_file))}}}"
+    )
     blocks = "".join(_AGENT % {"name": _quoted(agent)} for agent in agents)
-    return _HEAD % values + _UPKEEP + _RULES + (f"  agents:\n{blocks}" if blocks else _NO_AGENTS)
+    return _HEAD % values + _UPKEEP % {"encryption": f"  {at_rest}"} + _RULES + (f"  agents:\n{blocks}" if blocks else _NO_AGENTS)
 
 
 def write_config(path: Path, text: str) -> None:

@@ -288,11 +288,9 @@ class Projection:
 
     def _find_bases(self, size: int) -> list[float]:
         """Returns the rates of success of whole attempts and of steps."""
-        judged: tuple[list[float], list[float]] = [], []
-        for trial in self._log[:size]:
-            if trial.worth is not None:
-                judged[trial.is_step].append(trial.worth)
-        return [(sum(worths) + 1) / (len(worths) + 2) for worths in judged]
+        judged = [trial for trial in self._log[:size] if trial.worth is not None]
+        sides = [[trial.worth for trial in judged if trial.is_step is side] for side in (False, True)]
+        return [(sum(filter(None, worths)) + 1) / (len(worths) + 2) for worths in sides]
 
     def _label_at(self, task: int, size: int) -> Label:
         return next((label for at, label in reversed(self._labels[task]) if at < size), (None, None))
@@ -309,9 +307,12 @@ class Projection:
         if not len(self._texts.forms):
             return means
         count = len(self._texts.forms) + 1
-        attempted = {task for task, trial in zip(self._log_tasks, self._log[:size], strict=False) if not trial.is_step}
-        telling = [at for at in range(size) if not self._log[at].is_step or self._log_tasks[at] not in attempted]
-        codes = np.unique(np.array([self._log_tasks[at] * count + self._log_forms[at] + 1 for at in telling], np.intp))
+        of, forms = np.array(self._log_tasks[:size], np.intp), np.array(self._log_forms[:size], np.intp)
+        if self._counts[True]:
+            is_attempt = np.array([not trial.is_step for trial in self._log[:size]])
+            is_telling = is_attempt | ~np.isin(of, of[is_attempt])
+            of, forms = of[is_telling], forms[is_telling]
+        codes = np.unique(of * count + forms + 1)
         owners, forms = np.divmod(codes, count)
         is_named = (forms > 0) & np.isin(owners, tasks)
         places, forms = np.searchsorted(tasks, owners[is_named]), forms[is_named] - 1

@@ -10,7 +10,7 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.identity import from_micros
-from alma.types.package_records import KIND, Record
+from alma.types.package_records import KIND, REFERENCES, Record
 
 LARGEST_BODY = (1 << 20) + (1 << 15)
 """Characters of a record's body as JSON, at most: a state of 1 MiB and what describes it."""
@@ -33,7 +33,8 @@ class Records:
 
     They are part of the project's journal: `undo`, `export`, `import_from`, `migrate` and `verify` cover them. Secrets in a body are
     replaced before it is stored. A body's `agent` and `user_id`, where it has them, say whose it is: an export of that agent or user
-    contains it, and `forget_user` erases it.
+    contains it, and `forget_user` erases it. Its `references`, a list of ids, say which memories it speaks of: where one of them is
+    purged, the record is erased with it.
     """
 
     _room: Room
@@ -107,6 +108,9 @@ class Records:
     def _checked_body(self, room: Room, body: object) -> dict[str, Any]:
         """Returns the body as it is stored. Redaction may lengthen a text, so the limit holds for what comes out, too."""
         plain = args.checked_json(body, f"a record of {self.kind}", largest=LARGEST_BODY)
+        if REFERENCES in plain and not isinstance(plain[REFERENCES], list):
+            raise ValidationError(f"{REFERENCES} must be a list of ids, not {quoted(plain[REFERENCES])}")
+        args.checked_ids(plain.get(REFERENCES, []), REFERENCES)
         return args.checked_json(room.store.redaction.value(plain), f"a record of {self.kind}", largest=2 * LARGEST_BODY)
 
 

@@ -28,6 +28,7 @@ from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
+from alma.types.package_records import is_of_package, references_in
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
 from alma.types.stored import QUARANTINE
@@ -287,8 +288,8 @@ _UNCOUNTED = (
 
 
 def small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
-    """Yields the keys of small records that repeat the memories: those of their ended episodes (an open one still needs them), and the
-    idempotency keys that they were learned under."""
+    """Yields the keys of small records that repeat the memories: those of their ended episodes (an open one still needs them), the
+    idempotency keys that they were learned under, and records of packages that refer to them."""
     origins = {(change.key, *_origin(change)): None for change in _memory_changes(room, ids)}
     for episode in dict.fromkeys(episode for _, episode, _ in origins):
         if episode is not None and not _is_open(room, episode):
@@ -300,6 +301,15 @@ def small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
     for memory_id, _, key in origins:
         yield f"{QUARANTINE}/{memory_id}"
         yield from notes_of(room, memory_id, key)
+    yield from _records_about(room, ids)
+
+
+def _records_about(room: Room, ids: Sequence[str]) -> Iterator[str]:
+    wanted = set(ids)
+    with room.project.snapshot() as stored:
+        for record in stored.records():
+            if is_of_package(record.kind) and wanted.intersection(references_in(record.body)):
+                yield f"{record.kind}/{record.key}"
 
 
 def _origin(change: Change) -> tuple[str | None, str | None]:
