@@ -79,7 +79,7 @@ def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     assert "mood" in after.definition.fields
 
 
-@pytest.mark.not_on("postgres", reason="its driver is Python, and counts as well")
+@pytest.mark.not_on("file", "postgres", reason="looking at the files, and a driver in Python, count as well")
 def test_a_usual_question_makes_few_calls(alma: ALMA) -> None:
     alma.learn_many({"agent": "dev", "task": f"Deploy the service {number}", "outcome": "success"} for number in range(40))
     alma.retrieve("How to deploy the service?", "dev")

@@ -88,7 +88,7 @@ def test_a_record_that_refers_to_a_purged_memory_is_erased_with_it(alma, records
     assert b"ibex" not in store_files(tmp_path / "store")
 
 
-@pytest.mark.parametrize("references", ["text", [1], {"a": 1}, [[]]])
+@pytest.mark.parametrize("references", ["text", [1], {"a": 1}, [[]], ["no such memory"]])
 def test_references_that_are_no_ids_are_refused(records, references):
     with pytest.raises(ValidationError):
         records.put("a", {"references": references})

@@ -238,7 +238,7 @@ def test_verify_names_a_payload_that_was_erased_by_no_purge(open_store: OpenStor
         connection.execute("UPDATE journal SET payload = NULL, salt = NULL WHERE seq = 2")
 
     told = [str(problem) for problem in alma.verify().problems]
-    assert "shop: journal record 2: its payload was erased, but by no purge" in told
+    assert "shop: journal record 2: the payload of journal record 2 is gone without a purge" in told
     assert f"shop: memory {other.id}: is in no journal record" in told
     assert not any(re.search("record 1\\b", line) for line in told)
 

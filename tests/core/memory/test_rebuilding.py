@@ -49,9 +49,8 @@ REPAIRED = {
     "an index that is another": ["DROP INDEX passage_seq", "CREATE INDEX passage_seq ON passage (text)"],
     "row numbers": ["UPDATE passage SET row = 99 WHERE row = 5", "UPDATE sqlite_sequence SET seq = 3"],
     "the end of the journal": ["UPDATE project SET head_seq = 7"],
-    "the number of a project": ["UPDATE project SET row = 9 WHERE row = 1"],
-    "places of records": ["UPDATE journal SET place = place + 1000 WHERE seq = 5"],
-    "hashes of records": ["UPDATE journal SET hash = X'00' WHERE seq > 3"],
+    "the table of the full text": ["DROP TABLE text_1"],
+    "row numbers that are too large": ["UPDATE memory SET row = 1 << 62 WHERE row = (SELECT max(row) FROM memory)"],
 }
 
 
@@ -144,6 +143,10 @@ LOST = {
         "the newest record",
     ),
     "an author": ("UPDATE journal SET actor = 'mallory' WHERE project = 1 AND seq = 9", "record 9 does not follow"),
+    "the number of a project": ("UPDATE project SET row = 9 WHERE row = 1", "rows of the project 1, which there is not"),
+    "a place": ("UPDATE journal SET place = place + 1000 WHERE project = 1 AND seq = 5", "record 5 is missing"),
+    "a hash": ("UPDATE journal SET hash = X'00' WHERE project = 1 AND seq = 9", "record 9 does not follow"),
+    "a digest": ("UPDATE journal SET digest = X'00' WHERE project = 1 AND seq = 9", "the payload of record 9 was changed"),
     "a name": ("UPDATE project SET name = 'stop' WHERE row = 1", "record 1 does not follow"),
 }
 
@@ -210,6 +213,18 @@ def test_what_was_purged_stays_purged(tmp_path: Path) -> None:
         assert alma.content_hash() == before
         alma.compact()
     assert b"swordfish" not in (tmp_path / "alma.db").read_bytes()
+
+
+def test_a_changed_receipt_of_a_purge_is_named_and_not_rebuilt(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        secret = alma.add_domain_knowledge("a", "doors", "The code is swordfish")
+        alma.learn("a", "Open the door", "success", "With the code")
+        alma.purge([secret.id])
+        assert (alma.verify().ok, alma.verify().purged) == (True, 1)
+        execute(tmp_path / "alma.db", "UPDATE journal SET payload = X'5B5D' WHERE operation = 'purge'")
+        report = alma.verify(rebuild=True)
+    assert "the payload of record 3 was changed" in " ".join(map(str, report.problems))
+    assert "the payload of journal record 1 is gone without a purge" in " ".join(map(str, report.problems))
 
 
 def test_the_vector_of_a_strategy_comes_back_with_what_was_undone(tmp_path: Path) -> None:

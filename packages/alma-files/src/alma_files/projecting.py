@@ -7,14 +7,14 @@ from alma import journal
 from alma.errors import AlmaError, CorruptStoreError
 from alma.journal import Change, JournalRecord, entity
 from alma.storage.relational.applying import apply_changes
-from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.logical import TABLES, PartitionKey, View, read_rows
 from alma.storage.relational.purging import drop_partitions
+from alma.storage.relational.replay import Expected, replay
 from alma.storage.relational.rows import PLACES, text_hash
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.strategies import compared_texts
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.rebuilding import MadeAnew, fill_full_text
+from alma.storage.sqlite.rebuild import fill_full_text, insert_rows
 from alma.storage.sqlite.session import Connection
 
 SEAL = OpenSeal()
@@ -34,7 +34,7 @@ def project_whole(connection: Connection, name: str, records: Sequence[JournalRe
     row = project_row(connection, name)
     wanted = _replayed(connection, row, name, records)
     view = View(connection, row, SEAL)
-    MadeAnew(view, wanted).insert(None)
+    insert_rows(view, wanted, None)
     _number_removals(connection, row, wanted, after=0)
     _end(connection, row, wanted)
     fill_full_text(view)

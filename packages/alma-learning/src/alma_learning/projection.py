@@ -24,6 +24,8 @@ OTHER_WAYS = 256
 STEP = 2_048
 CHUNK = 64
 NOTHING = ""
+SheetKey = tuple[tuple[int, ...], bool]
+"""The kinds of task that a sheet is about, and whether of steps."""
 HIDDEN = -1
 """In place of a task where all tasks of a way are of other users: how near a question is to their words is not for it to know."""
 
@@ -162,9 +164,10 @@ class Projection:
         self._log_tasks: list[int] = []
         self._log_forms: list[int] = []
         self._reached, self._size = 0, -1
-        self._sheets: dict[tuple[tuple[int, ...], bool], Sheet] = {}
-        self._ways: dict[tuple[tuple[int, ...], bool], tuple[object, Ways]] = {}
+        self._sheets: dict[SheetKey, Sheet] = {}
+        self._ways: dict[SheetKey, tuple[object, Ways]] = {}
         self._counts = [0, 0]
+        """Of whole attempts, and of steps; so are the rates in `_bases`."""
         self._bases = [0.5, 0.5]
 
     def _fold(self, trial: Trial) -> None:
@@ -288,9 +291,11 @@ class Projection:
 
     def _find_bases(self, size: int) -> list[float]:
         """Returns the rates of success of whole attempts and of steps."""
-        judged = [trial for trial in self._log[:size] if trial.worth is not None]
-        sides = [[trial.worth for trial in judged if trial.is_step is side] for side in (False, True)]
-        return [(sum(filter(None, worths)) + 1) / (len(worths) + 2) for worths in sides]
+        judged: tuple[list[float], list[float]] = [], []
+        for trial in islice(self._log, size):
+            if trial.worth is not None:
+                judged[trial.is_step].append(trial.worth)
+        return [(sum(worths) + 1) / (len(worths) + 2) for worths in judged]
 
     def _label_at(self, task: int, size: int) -> Label:
         return next((label for at, label in reversed(self._labels[task]) if at < size), (None, None))
@@ -366,7 +371,7 @@ class Projection:
             sheet = self._sheets[key] = self._make_sheet(key)
         return sheet
 
-    def _make_sheet(self, key: tuple[tuple[int, ...], bool]) -> Sheet:
+    def _make_sheet(self, key: SheetKey) -> Sheet:
         kinds, of_steps = key
         every = (at for kind in kinds for task in self._kinds.tasks_of(kind) for at in self._trials[task])
         places = sorted(at for at in every if self._log[at].is_step is of_steps)
@@ -409,7 +414,7 @@ class Projection:
     def _is_among(self, places: frozenset[int], trial_id: str) -> bool:
         return self._place.get(trial_id) in places
 
-    def _group(self, place: tuple[tuple[int, ...], bool], forms: list[int], of_form: dict[int, list[int]]) -> Ways:
+    def _group(self, sheet: SheetKey, forms: list[int], of_form: dict[int, list[int]]) -> Ways:
         """Returns the places of ways in groups of one; kept as long as no wording and no error is new, and no other two are parted by outcomes."""
         errors = [
             frozenset(t.error for t in (self._log[at] for at in of_form[form]) if t.error and t.worth != 1) for form in forms
@@ -417,17 +422,17 @@ class Projection:
         judged = [[worth for worth in (self._log[at].worth for at in of_form[form]) if worth is not None] for form in forms]
         texts = [self._form_texts[form] for form in forms]
         contrary = find_contrary(texts, np.array([(sum(worths), len(worths)) for worths in judged]))
-        grouped = self._ways.get(place)
+        grouped = self._ways.get(sheet)
         key = tuple(forms), tuple(errors), contrary.tobytes()
         if grouped is not None and grouped[0] == key:
             return grouped[1]
-        held = {self._log_forms[at] for kind in place[0] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
+        held = {self._log_forms[at] for kind in sheet[0] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
         known = bisect_left(self._form_at, self._size)
         others = self._texts.forms[list(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))]
         ways = group_wordings(
             Wordings(texts, self._texts.forms[forms], errors, contrary), others, self._way_centre, self._embedding
         )
-        self._ways[place] = key, ways
+        self._ways[sheet] = key, ways
         return ways
 
     def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:

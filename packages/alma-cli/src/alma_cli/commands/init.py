@@ -50,11 +50,8 @@ def init(
       alma init --encrypt
       alma init --client claude-code --agent helena
     """
-    if key_file is not None and not encrypt:
-        raise ConfigurationError("--key-file is for --encrypt")
+    _check_encryption(encrypt=encrypt, key_file=key_file, client=client)
     if client is not None:
-        if encrypt:
-            raise ConfigurationError("give --encrypt first, then --client in a second call")
         _enter(client, config, project_id=project_id, agents=agent or [], embedder=embedder, force=force, yes=yes, json=json)
         return
     if config.exists() and not force:
@@ -65,6 +62,13 @@ def init(
         return
     _report(made)
     console().print('Next: alma learn --agent helena --task "…" --outcome success --strategy "…"', soft_wrap=True)
+
+
+def _check_encryption(*, encrypt: bool, key_file: Path | None, client: str | None) -> None:
+    if key_file is not None and not encrypt:
+        raise ConfigurationError("--key-file is for --encrypt")
+    if encrypt and client is not None:
+        raise ConfigurationError("give --encrypt first, then --client in a second call")
 
 
 def _report(made: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.identity import from_micros
-from alma.types.package_records import KIND, REFERENCES, Record
+from alma.types.package_records import KIND, REFERENCES, Record, references_in
 
 LARGEST_BODY = (1 << 20) + (1 << 15)
 """Characters of a record's body as JSON, at most: a state of 1 MiB and what describes it."""
@@ -34,7 +34,7 @@ class Records:
     They are part of the project's journal: `undo`, `export`, `import_from`, `migrate` and `verify` cover them. Secrets in a body are
     replaced before it is stored. A body's `agent` and `user_id`, where it has them, say whose it is: an export of that agent or user
     contains it, and `forget_user` erases it. Its `references`, a list of ids, say which memories it speaks of: where one of them is
-    purged, the record is erased with it.
+    purged, the record is erased with it. `ValidationError` for an id that the project does not have.
     """
 
     _room: Room
@@ -92,6 +92,10 @@ class Records:
         if not wanted:
             return []
         with room.project.write(actor=_checked_actor(actor), operation=self.kind, at=room.now()) as write:
+            named = list(dict.fromkeys(one for _, body, _ in wanted for one in references_in(body)))
+            known = write.stored.find(named) if named else {}
+            if unknown := [one for one in named if one not in known]:
+                raise ValidationError(f"{REFERENCES} names {quoted(unknown[0])}, which is no memory of this project")
             for key, body, version in wanted:
                 write.put_record(self.kind, key, body, version=version)
         return [Record(key=key, version=version + 1, body=body) for key, body, version in wanted]

@@ -392,13 +392,9 @@ class SQLProject(Lookups):
     def _head(self, session: Session, row: int) -> int:
         found = next(session.all("project_head", {"project": row}), None)
         if found is None:
-            now = self._seen(session)
-            if now in (None, row):
-                raise CorruptStoreError(
-                    f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
-                )
-            self._row = now  # a rebuild gave it another
-            return self._head(session, now)
+            raise CorruptStoreError(
+                f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
+            )
         head, embedder, migrations = found
         self._check_migrations(migrations)
         self._check_embedder(embedder)
@@ -430,8 +426,7 @@ class SQLProject(Lookups):
         project = self._find(session)
         if project is None:
             return None, 0
-        head = self._head(session, project)
-        return self._row or project, head  # a rebuild may have given it another row
+        return project, self._head(session, project)
 
     def _find(self, session: Session) -> int | None:
         """The project's row; `None` before the first write has landed."""

@@ -1,12 +1,11 @@
 """A store over any SQL database: many projects, one embedder."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Self
 
 from alma.errors import CorruptStoreError
-from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.copying import Copying, is_copy_of_another_state
 from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.project import SQLProject
@@ -15,7 +14,7 @@ from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import is_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex
-from alma.storage.relational.verifying import examine
+from alma.storage.relational.verify import Findings, examine
 from alma.types.embedding import Fingerprint
 from alma.types.reports import VerifyReport
 from alma.types.stored import Moved
@@ -53,11 +52,11 @@ class RelationalStore:
         findings = Findings()
         with self._sessions.snapshot_apart() as session:
 
-            def check_store(projects: Sequence[int]) -> None:
+            def check_store() -> None:
                 if not is_whole(session):
-                    findings.add(Area.FILE, "store", "its values, the database's id and embedder, are not those of its checksum")
+                    findings.add("store", "its values, the database's id and embedder, are not those of its checksum")
 
-            examine(session, findings, seal=self.seal, check_store=check_store, check_text=lambda view, report: None)
+            examine(session, findings, seal=self.seal, check_store=check_store)
         return findings.report()
 
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:

@@ -8,10 +8,11 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, groupby
 
 import numpy as np
 
+from alma.storage.relational.logical import View
 from alma.storage.relational.session import Session
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordLists, own_and_other
 from alma.storage.sqlite.session import connection_of
@@ -21,9 +22,12 @@ from alma.types.passages import Passage
 FEW = 4
 """At most this number of memories are made searchable by one statement."""
 
-_COPY, _SEGMENT_BITS = 1, 37
-_TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
+_TABLES = ("data", "idx", "docsize", "config")
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
+
+_LIVE = """
+    SELECT passage.memory, position, is_own, text, keywords FROM passage JOIN memory ON memory.row = passage.memory
+    WHERE memory.project = ? AND archived_at IS NULL ORDER BY passage.memory, position"""
 
 
 class FTS5Index:
@@ -80,15 +84,16 @@ def create_anew(connection: sqlite3.Connection, project: int) -> None:
 
     FTS5 drops no table whose index it cannot read. So the tables behind it get the content of an empty index first.
     """
+    behind = [f"text_{project:d}_{table}" for table in _TABLES]
     with closing(sqlite3.connect(":memory:")) as model:
         create(model, project)
-        for name in (f"text_{project:d}_{table}" for table in _TABLES):
+        for name in behind:
             (definition,) = model.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
             connection.execute(f"DROP TABLE IF EXISTS {name}")
             connection.execute(definition)
             for row in model.execute(f"SELECT * FROM {name}"):  # noqa: S608 - one of our own names
                 connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in row)})", row)  # noqa: S608
-    for name in (f"words_{project:d}", f"text_{project:d}"):
+    for name in (f"words_{project:d}", f"text_{project:d}", *behind):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     create(connection, project)
 
@@ -133,73 +138,33 @@ def optimize(connection: sqlite3.Connection, project: int) -> None:
     connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
 
 
-def documents(connection: sqlite3.Connection, project: int) -> set[int]:
-    """The memories that are searchable."""
-    return {document >> 1 for document, _ in sizes(connection, project)}
+def searchable(view: View) -> Iterator[Searched]:
+    """Yields the memories of a project that are not archived, each with its passages. Damaged text is taken as it is."""
+    for memory, found in groupby(connection_of(view.session).execute(_LIVE, (view.project,)), key=lambda row: int(row[0])):
+        yield memory, [_passage(view, (view.project, memory, position), *values) for _, position, *values in found]
 
 
-def sizes(connection: sqlite3.Connection, project: int) -> Iterator[tuple[int, int]]:
-    """The documents, each with the number of its words."""
-    for document, size in connection.execute(f"SELECT id, sz FROM text_{project:d}_docsize"):  # noqa: S608 - a number
-        yield document, sum(_numbers(size))
+def _passage(view: View, row: tuple[int, int, int], is_own: int, *sealed: bytes) -> Passage:
+    text, keywords = (
+        view.seal.open(data, place=f"passage.{name}", row=row).decode(errors="replace")
+        for name, data in zip(("text", "keywords"), sealed, strict=True)
+    )
+    return Passage.model_construct(text=text, keywords=keywords, is_own=bool(is_own))
 
 
-def totals(connection: sqlite3.Connection, project: int) -> list[int]:
-    """The number of documents and of words, as the index notes them."""
-    found = connection.execute(f"SELECT block FROM text_{project:d}_data WHERE id = 1").fetchone()  # noqa: S608 - a number
-    return [*_numbers(found[0] if found else b"")]
+def words(connection: sqlite3.Connection, project: int) -> Iterator[str]:
+    """Yields every word of the index. Reads all of it."""
+    return (word for (word,) in connection.execute(f"SELECT DISTINCT term FROM words_{project:d}"))  # noqa: S608 - a number
 
 
-def segments(connection: sqlite3.Connection, project: int) -> tuple[set[int], set[int]]:
-    """The segments that the index has pages of, and those that it has the beginnings of pages of."""
-    pages = connection.execute(f"SELECT DISTINCT id >> {_SEGMENT_BITS} FROM text_{project:d}_data WHERE id > 10")  # noqa: S608 - numbers
-    beginnings = connection.execute(f"SELECT DISTINCT segid FROM text_{project:d}_idx")  # noqa: S608 - a number
-    return {segment for (segment,) in pages}, {segment for (segment,) in beginnings}
-
-
-def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object, object]]:
-    """The settings of the index, its format among them."""
-    return connection.execute(f"SELECT k, v FROM text_{project:d}_config ORDER BY k").fetchall()  # noqa: S608 - a number
-
-
-def check(connection: sqlite3.Connection, project: int) -> None:
-    """Has FTS5 check the index. `sqlite3.DatabaseError` if it finds damage.
-
-    It does so as if it wrote, which a consistent view cannot: so it is given a copy.
-    """
-    with closing(sqlite3.connect("", isolation_level=None)) as copy:  # on disk, if it becomes large
-        copy.execute("PRAGMA journal_mode=OFF")
-        create(copy, _COPY)
-        copy.execute("BEGIN")
-        for table, columns in _TABLES.items():
-            marks = ", ".join("?" for _ in columns)
-            copy.execute(f"DELETE FROM text_{_COPY}_{table}")  # noqa: S608 - our own names, as below
-            copy.executemany(
-                f"INSERT INTO text_{_COPY}_{table} VALUES ({marks})",  # noqa: S608
-                connection.execute(f"SELECT {', '.join(columns)} FROM text_{project:d}_{table}"),  # noqa: S608
-            )
-        copy.execute("COMMIT")
-        copy.execute(f"INSERT INTO text_{_COPY} (text_{_COPY}) VALUES ('integrity-check')")  # noqa: S608
-
-
-def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:
-    """Every word of the index with the documents that it stands in, ascending, one entry each time. Reads all of it."""
-    query = f"SELECT term, group_concat(doc) FROM words_{project:d} GROUP BY term"  # noqa: S608 - a number
-    for word, listed in connection.execute(query):
-        yield word, np.fromstring(listed, dtype=np.int64, sep=",")
+def standing(connection: sqlite3.Connection, project: int, word: str) -> str | None:
+    """Returns the documents that a word stands in, one entry each time; `None` if it stands in none."""
+    query = f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = ?"  # noqa: S608 - a number
+    listed: str | None = connection.execute(query, (word,)).fetchone()[0]
+    return listed
 
 
 def documents_of(memory: int, passages: Sequence[Passage]) -> list[tuple[int, str]]:
     """The documents of a memory, each with its number."""
     own, others = own_and_other(passages)
     return [(2 * memory, own), (2 * memory + 1, others)] if others else [(2 * memory, own)]
-
-
-def _numbers(encoded: bytes) -> Iterator[int]:
-    """The whole numbers of a record of FTS5: groups of seven bits, the greatest first, all but the last with the high bit set."""
-    number = 0
-    for byte in encoded:
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            yield number
-            number = 0

@@ -23,12 +23,10 @@ from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
-from alma.storage.sqlite.checks.documents import passages_by_memory
 from alma.storage.sqlite.connections import connect, file_at, is_open_here
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.migrations import migrate
-from alma.storage.sqlite.rebuilding import LIVE
 from alma.storage.sqlite.session import Connection
 from alma.storage.sqlite.store import SQLStorage
 
@@ -197,8 +195,7 @@ def _copy_table(table: str, source: Connection, target: Connection, before: Seal
 def _fill_full_text(target: Connection, seal: Seal) -> None:
     for project, *_ in target.execute(_PROJECTS).fetchall():
         fulltext.create(target, project)
-        live = [row for (row,) in target.execute(LIVE, (project,))]
-        fulltext.insert_all(target, project, passages_by_memory(View(target, project, seal), live))
+        fulltext.insert_all(target, project, fulltext.searchable(View(target, project, seal)))
 
 
 def _check_same(draft: Path, source: Connection, before: Seal, after: Seal) -> None:

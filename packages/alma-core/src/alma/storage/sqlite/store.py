@@ -22,9 +22,9 @@ from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.memory_text import MemoryText
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
-from alma.storage.sqlite.rebuilding import rebuild, unembedded
+from alma.storage.sqlite.rebuild import rebuild, unembedded
 from alma.storage.sqlite.session import Connection, continue_numbers
-from alma.storage.sqlite.verifying import verify
+from alma.storage.sqlite.verify import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
 from alma.types.reports import VerifyReport

@@ -1,1 +1,0 @@
-"""Looks for damage in the rows of a project."""
