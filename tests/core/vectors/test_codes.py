@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alma.vectors import ProjectIndex
-from alma.vectors.codes import LEVELS, Codes, rotation
+from alma.vectors.codes import DISTORTION, LEVELS, Codes, rotation
 
 Make = Callable[..., Any]
 
@@ -20,13 +20,13 @@ FIRST = np.array([[-0.125, -0.17672345, -0.17656375], [-0.125, -0.17629771, -0.1
 
 
 def rounded(vectors: Any, query: Any) -> Any:
-    """The products of a query with the rounded vectors, one by one."""
+    """The products of a query with the rounded vectors, one by one, lengthened by what rounding shortens them."""
     padding = ((0, 0), (0, vectors.shape[1] % 2))
     turn = rotation(vectors.shape[1] + vectors.shape[1] % 2)
     levels = LEVELS / np.sqrt(len(turn))
     turned = np.pad(vectors.astype(np.float32), padding) @ turn
     nearest = levels[np.abs(turned[:, :, np.newaxis] - levels).argmin(axis=2)]
-    return nearest @ (np.pad(query[np.newaxis], padding) @ turn)[0]
+    return nearest @ (np.pad(query[np.newaxis], padding) @ turn)[0] / (1 - DISTORTION)
 
 
 def assert_codes_of(codes: Codes, vectors: Any, query: Any) -> None:
@@ -77,6 +77,12 @@ def test_estimates_deviate_as_is_stated(unit_vectors: Make) -> None:
     products, positions = codes.nearest(query, 4_000, None)
     errors = products - vectors.astype(np.float32)[positions] @ query
     assert errors.std() == pytest.approx(codes.deviation, rel=0.1)
+    near = vectors[:500] + query
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    codes = Codes(DIMENSION)
+    codes.append(near.astype(np.float16))
+    products, positions = codes.nearest(query, 500, None)
+    assert (products - near[positions] @ query).mean() == pytest.approx(0, abs=codes.deviation)
 
 
 def test_the_rotation_keeps_lengths_and_is_the_same_in_every_process() -> None:
