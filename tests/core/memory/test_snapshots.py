@@ -57,7 +57,8 @@ def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True)
 
 def _fill(alma: ALMA, word: str = "deploy") -> None:
     alma.learn_many(
-        {"agent": "a", "task": f"{word} {WORDS[n % 7]} {WORDS[n // 7 % 7]} {n}", "outcome": n % 2 == 0} for n in range(SIZE)
+        {"agent": "a", "task": f"{word} {WORDS[n % 7]} {WORDS[n // 7 % 7]} {n} x{n} y{n} z{n}", "outcome": n % 2 == 0}
+        for n in range(SIZE)
     )
 
 
@@ -182,11 +183,11 @@ def test_damage_in_any_part_of_a_snapshot_is_noticed(copy: Kept) -> None:
             places = [*range(0, 1_100, 3), *range(1_100, len(whole), len(whole) // 400)]
             for place in places:
                 path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-                assert files._loaded(content, head) is None, place
+                assert files._load(content, head) is None, place
                 path.write_bytes(whole[:place])
-                assert files._loaded(content, head) is None, place
+                assert files._load(content, head) is None, place
             path.write_bytes(whole)
-            assert files._loaded(content, head) is not None
+            assert files._load(content, head) is not None
 
 
 @pytest.mark.slow

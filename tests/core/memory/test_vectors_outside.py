@@ -113,7 +113,7 @@ def test_while_another_process_catches_up_all_vectors_are_compared(
 ) -> None:
     import fcntl
 
-    monkeypatch.setattr("alma.memory.vectors_outside.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("alma.memory.index_cache.WAIT_SECONDS", 0.0)
     caplog.set_level(logging.WARNING, logger="alma")
     with opened(tmp_path) as alma:
         alma.learn(agent="helena", task="Repair the bridge of Lima", outcome="success", strategy_used="rivets")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from alma.vectors.halves import widened
+from alma.vectors.arrays import widened
 
 
 def test_every_finite_half_is_widened_as_numpy_does() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from alma.vectors import ProjectIndex
-from alma.vectors.columns import MERGE_ABOVE, Lookup
+from alma.vectors.arrays import MERGE_ABOVE, Lookup
 
 Make = Callable[..., Any]
 NEVER = 10**9

@@ -261,7 +261,7 @@ def test_when_memory_runs_out_the_index_is_empty_and_can_be_filled_again(
 ) -> None:
     index.apply(make_changes(1, unit_vectors(5)))
     with monkeypatch.context() as patch:
-        patch.setattr("alma.vectors.columns.Column.extend", lambda *_: (_ for _ in ()).throw(MemoryError()))
+        patch.setattr("alma.vectors.arrays.Column.extend", lambda *_: (_ for _ in ()).throw(MemoryError()))
         with pytest.raises(MemoryError):
             index.apply(make_changes(2, unit_vectors(5), first=5, removed=[1]))
     assert (index.upto, len(index)) == (0, 0)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges
-from alma.vectors import ProjectIndex, SavedKind
-from alma.vectors.halves import content_keys
+from alma.vectors import ProjectIndex
+from alma.vectors.arrays import content_keys
 from alma.vectors.index import QUIET_SEARCHES
 
 Make = Callable[..., Any]
@@ -85,7 +85,7 @@ def restored(
     small = np.flatnonzero(image.partitions == SMALL)
     columns = ("passages", "memories", "partitions", "is_own", "ties", "vectors")
     made.hold(VectorChanges(upto, *(getattr(image, name)[small] for name in columns), none))
-    assert made.restore(LARGE, SavedKind.of(saved.arrays()), store.fetch)
+    made.restore(LARGE, saved, store.fetch)
     return made
 
 
@@ -190,25 +190,10 @@ def test_from_a_vector_of_another_length_on_all_are_compared(make_changes: Make,
     assert answers(other, query, 5) == answers(index, query, 5)
 
 
-def test_codes_of_another_number_of_vectors_are_not_taken(make_changes: Make, unit_vectors: Make) -> None:
-    index, store = filled(make_changes, unit_vectors)
-    found = index.saved(LARGE, np.array([LARGE]))
-    assert found is not None
-    arrays = found[1].arrays()
-    columns = ("keys", "partitions", "ties")
-    short = SavedKind.of({**arrays, **{name: np.append(arrays[name], 0) for name in columns}})
-    other = new_index()
-    assert not other.restore(LARGE, short, store.fetch)
-    assert len(other) == 0
-    other.apply(store.image(1))
-    query = unit_vectors(1, DIMENSION, seed=3)[0]
-    assert answers(other, query, 5) == answers(index, query, 5)
-
-
 def test_keys_of_contents_are_the_same_in_every_process() -> None:
     code = """
 import numpy as np
-from alma.vectors.halves import content_keys
+from alma.vectors.arrays import content_keys
 rng = np.random.default_rng(1)
 print(content_keys(np.arange(3), np.arange(3) * 7, rng.standard_normal((3, 30)).astype(np.float16)).tolist())
 """

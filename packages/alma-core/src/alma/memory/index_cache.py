@@ -1,23 +1,29 @@
-"""Cache of the vector index of a project, between calls and between processes."""
+"""Caches of the vector index of a project, between calls and between processes: in this process, or a search outside of it."""
 
 import logging
 import threading
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from alma.errors import AlmaError
+from alma.errors import AlmaError, StorageError
+from alma.file_locks import lock
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.memory.snapshot_files import SnapshotFiles
-from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
-from alma.vectors import ProjectIndex, SnapshotIdentity
-from alma.vectors.changes import chosen
-from alma.vectors.halves import Halves, Integers
+from alma.protocols import CandidateFactory, Project, Snapshotable, StoredVectors, VectorChanges, VectorsRequest
+from alma.vectors import ComposedIndex, ProjectIndex, SnapshotIdentity, StoredScorer, select_added
+from alma.vectors.arrays import Halves, Integers
 from alma.vectors.index import CODES_ABOVE, WIDE_UP_TO, Run, at_once
 
 _LOG = logging.getLogger("alma")
+
+WAIT_SECONDS = 2.0
+"""For this long another process that catches up is waited for: usually it takes in a record or two."""
+LOOK_SECONDS = 0.02
 
 Held = frozenset[int] | None
 """The partitions that an index holds; `None` for all."""
@@ -71,7 +77,7 @@ class IndexCache:
             if index is None or not self._holds(partitions):
                 head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
                 if index is not None and index.upto > head:  # this thread alone gets an index of its past moment
-                    return self._with(self._at(head), frozenset(), head, partitions)[0]
+                    return self._with(self._empty(head), frozenset(), head, partitions)[0]
                 try:
                     index, held = self._with(index, self._held or frozenset(), head, partitions)
                 except BaseException:
@@ -82,7 +88,6 @@ class IndexCache:
             if index.upto < head:
                 for changes in self._project.changes(after=index.upto):
                     index.apply(changes if self._held is None else _of(changes, self._held))
-                    self._files.note(len(changes.passages) + len(changes.removed))
             return index
 
     def _with(
@@ -92,41 +97,37 @@ class IndexCache:
         project = self._project
         self._kinds = {number: partition.kind for number, partition in project.partitions().items()}
         wanted = held.union(self._kinds if partitions is None else partitions)
-        snapshots = self._files.kinds(wanted - held, self._kinds, head) if self._keeps_snapshots else {}
+        kinds = {self._kinds[number] for number in wanted - held if number in self._kinds} if self._keeps_snapshots else ()
+        loaded = ((kind, self._files.load_kind(kind, head, self._of_kind(kind, wanted))) for kind in sorted(kinds))
+        snapshots = [(kind, *found) for kind, found in loaded if found is not None]
         is_whole = wanted.issuperset(self._kinds)
         if not isinstance(project, StoredVectors) or (is_whole and index is None and not snapshots):
             return self._empty(), None
-        index = self._at(head) if index is None else index
+        index = self._empty(head) if index is None else index
         left, behind = wanted - held, index.upto
-        for kind, (upto, saved) in snapshots.items():
-            if not index.restore(kind, saved, self._fetched):
-                self._files.reject(kind)
-                continue
-            there = frozenset(saved.held.tolist())
-            left = left.union(number for number in held if self._kinds.get(number) == kind) - there
+        for kind, upto, arrays in snapshots:
+            index.restore(kind, arrays, self._fetch)
+            there = frozenset(arrays["held"].tolist())
+            left = left.union(self._of_kind(kind, held)) - there
             wanted, behind = wanted | there, min(behind, upto)
         for changes in project.vectors_in(sorted(left)) if left else ():
             index.hold(changes)
         for changes in project.changes(after=behind) if behind < index.upto else ():
             index.hold(_of(changes, wanted))
-            self._files.note(len(changes.passages) + len(changes.removed))
         return index, None if wanted.issuperset(self._kinds) else wanted
 
-    def _at(self, head: int) -> ProjectIndex:
-        """Returns an index without any partition as of a journal record."""
-        index = self._empty()
-        none, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
-        vectors = np.empty((0, index.dimension), dtype=np.float16)
-        index.apply(VectorChanges(head, none, none, none, flags, none, vectors, none))
-        return index
+    def _of_kind(self, kind: str, partitions: Collection[int]) -> list[int]:
+        return sorted(number for number in partitions if self._kinds.get(number) == kind)
 
-    def _empty(self) -> ProjectIndex:
+    def _empty(self, upto: int = 0) -> ProjectIndex:
+        """Returns an index without any partition as of a journal record."""
         return ProjectIndex(
             self._dimension,
             kind_of=self._kind_of,
             codes_above=self._codes_above,
             wide_up_to=self._wide_up_to,
             run=self._run,
+            upto=upto,
         )
 
     def _kind_of(self, number: int) -> str:
@@ -134,31 +135,41 @@ class IndexCache:
             self._kinds = {row: partition.kind for row, partition in self._project.partitions().items()}
         return self._kinds[number]
 
-    def _fetched(self, passages: Integers) -> tuple[Integers, Halves]:
+    def _fetch(self, passages: Integers) -> tuple[Integers, Halves]:
         assert isinstance(self._project, Snapshotable)
         return self._project.vectors_at(passages.tolist())
 
     def save(self) -> None:
-        """Writes snapshots of what is held, without purged memories, where they save the next process much time. Work beside calls ends."""
+        """Writes snapshots of large kinds, without purged memories, where they are missing or stale. Work beside calls ends."""
         if self._index is None:
             return
         self._index.stop()
-        if not self._keeps_snapshots or not self._index.large():
+        if not self._keeps_snapshots:
             return
         try:
-            index = self.current(self._held)
             with self._lock:
-                if self._held is not None and (others := self._files.others(index, self._held)):
-                    index = self.current(self._held | others)  # what another process saved stays saved
-                self._files.save(index, self._kinds, self._held)
+                self._save()
         except (OSError, AlmaError) as error:
             _LOG.warning("a vector snapshot was not written: %s; the next process reads the database instead", error)
+
+    def _save(self) -> None:
+        index = self.current(self._held)
+        large = [str(kind) for kind in index.large()]
+        stale = [kind for kind in large if index.is_stale(kind) or self._files.lack(kind)]
+        if stale and self._held is not None:  # what another process saved stays saved
+            found = [self._files.load_kind(kind, index.upto) for kind in stale]
+            index = self.current(self._held.union(*(each[1]["held"].tolist() for each in found if each is not None)))
+        for kind in stale:
+            held = self._of_kind(kind, self._kinds if self._held is None else self._held)
+            if (saved := index.saved(kind, np.array(held, dtype=np.int64))) is not None:
+                self._files.save_kind(kind, *saved)
+        if large:
+            self._files.save_texts(is_changed=bool(stale))
 
     def renew_in_child(self) -> None:
         """Keeps the index, unless another thread was changing it."""
         if is_held_elsewhere(self._lock):
             self._index, self._held = None, frozenset()
-            self._files.forget()
         if self._index is not None:
             self._index.renew_locks()
         self._lock = threading.RLock()
@@ -173,5 +184,67 @@ class IndexCache:
 def _of(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
     """Returns the part of changes that concerns these partitions. What moved to another one leaves."""
     stays = np.isin(changes.partitions, np.fromiter(partitions, np.int64, len(partitions)))
-    left = chosen(changes, stays)
+    left = select_added(changes, stays)
     return left if left is changes else replace(left, removed=np.concatenate([changes.removed, changes.passages[~stays]]))
+
+
+class IndexOutside:
+    """Has the uses of an `IndexCache`: gives the index when it has caught up with the journal. Nothing of it is kept in a file."""
+
+    def __init__(self, project: Project, request: VectorsRequest, make: CandidateFactory, *, locks_itself: bool = False) -> None:
+        """A search that `locks_itself` orders those that catch up at once, also on several machines.
+
+        `ConfigurationError` if a setting of the search is missing or wrong.
+        """
+        self._project, self._request, self._make, self._locks_itself = project, request, make, locks_itself
+        self._lock = threading.RLock()
+        self._index: ComposedIndex | None = self._made()
+        renewed_in_children(self)
+
+    def renew_in_child(self) -> None:
+        """Begins anew after a fork: connections belong to the parent."""
+        self._lock = threading.RLock()
+        self._index = None
+
+    def current(self, partitions: Collection[int] | None = None) -> ComposedIndex:
+        """Returns the index with everything that any process has written so far. It holds all partitions."""
+        head = self._project.head()
+        with self._lock:
+            if self._index is None:
+                self._index = self._made()
+            self._index.follow(head)
+            return self._index
+
+    def save(self) -> None:
+        """Catches up and closes the connection."""
+        if self._index is not None:
+            with suppress(AlmaError):
+                self.current()
+            self._index.close()
+
+    def drop_snapshot(self) -> bool | None:
+        """Has what was deleted leave the search at once, where it can be reached. There is no snapshot."""
+        with suppress(AlmaError):
+            self.current()
+        return False
+
+    def _made(self) -> ComposedIndex:
+        assert isinstance(self._project, StoredVectors)
+        request = self._request
+        scorer = StoredScorer(self._project, request.fingerprint.dimension)
+        name = f"the search of vectors of project {request.project}"
+        return ComposedIndex(
+            self._project, scorer, self._make(request), name=name, catching_up=nullcontext if self._locks_itself else self._alone
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Locks the search against other processes that catch up. `StorageError` if one does for longer than `WAIT_SECONDS`."""
+        path = Path(self._request.folder) / f"{self._request.name}.catching-up"
+        with path.open("ab") as file:
+            until = time.monotonic() + WAIT_SECONDS
+            while not lock(file.fileno()):
+                if time.monotonic() > until:
+                    raise StorageError("another process is filling it")
+                time.sleep(LOOK_SECONDS)
+            yield

@@ -18,7 +18,7 @@ from alma.embedding.scale import Scale
 from alma.errors import StorageError, ValidationError
 from alma.memory.arguments import checked_call
 from alma.memory.forecasting import JudgedBag
-from alma.memory.index_cache import IndexCache
+from alma.memory.index_cache import IndexCache, IndexOutside
 from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
@@ -28,7 +28,6 @@ from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.snapshot_files import deleted
 from alma.memory.texts import TextVectors
-from alma.memory.vectors_outside import IndexOutside
 from alma.memory.watching import Watcher
 from alma.protocols import (
     CachesVectors,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError
-from alma.vectors.halves import Halves, Integers, Matrix, Vector, widened
+from alma.vectors.arrays import Halves, Integers, Matrix, Vector, widened
 
 LEVELS = np.array([-1.5104, -0.4528, 0.4528, 1.5104], dtype=np.float32)
 DISTORTION = 0.1175
@@ -44,8 +44,11 @@ def _faiss() -> Any:
 
 
 def codes_layout() -> str:
-    """Names the layout of saved codes. Raises `MissingDependencyError` where FAISS is not installed."""
-    return f"codes of one list of FAISS {_faiss().__version__}"
+    """Names the layout of saved codes, so that none is read that another version wrote, or without FAISS."""
+    try:
+        return f"codes of one list of FAISS {_faiss().__version__}"
+    except MissingDependencyError:
+        return "no codes"
 
 
 @lru_cache(maxsize=4)

@@ -1,21 +1,19 @@
 """The vector index of one project: exact in numpy where a kind of memory is small, by codes of FAISS and refined exactly above."""
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError, ValidationError
 from alma.forking import delaying_forks
-from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.changes import checked, chosen, without_repeats
-from alma.vectors.columns import Integers, ascending
-from alma.vectors.halves import Matrix, Vector
-from alma.vectors.kind import SCOPES_KEPT, Fetch, KindIndex, SavedKind
+from alma.protocols import PassageScores, VectorChanges, VectorsRequest
+from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Vector, ascending
+from alma.vectors.kind import SCOPES_KEPT, Arrays, Fetch, KindIndex
 from alma.vectors.locks import SharedLock
-from alma.vectors.sample import Held, Sample
 
 _LOG = logging.getLogger("alma")
 
@@ -28,14 +26,11 @@ RECALL = 0.99
 
 QUIET_SEARCHES = 8
 """A process that asks a few questions makes no codes of kinds that numpy searches well, and does not read all vectors after a snapshot."""
-GATHERED = 4
-"""Samples whose vectors are cached side by side. One of a thousand takes a megabyte and a half."""
+STALE = 64
+"""A kind is saved again once more than one in this many of its passages changed. Until then each process reads the changes."""
 
 Run = Callable[[Callable[[], object]], object]
 """Calls a function, now or later, in this thread or in another one."""
-
-_NO_ROWS: Integers = np.empty(0, dtype=np.int64)
-NO_SCORES: Vector = np.empty(0, dtype=np.float32)
 
 
 def at_once(call: Callable[[], object]) -> None:
@@ -44,12 +39,19 @@ def at_once(call: Callable[[], object]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """Passages of one kind, without scores, and the vectors of their contents."""
+class Sample:
+    """The memories of some partitions with the smallest ties, by ascending tie, the last of these, and the number of all memories."""
 
-    passages: PassageScores
-    vectors: Matrix
-    places: Integers
+    memories: Integers
+    last: int
+    count: int
+
+    def after(self, added: VectorChanges, partitions: Sequence[int]) -> "Sample | None":
+        """Returns the sample after passages of new memories came; `None` if any of these may be in it."""
+        inside = np.isin(added.partitions, partitions)
+        if len(self.memories) == self.count or (added.ties[inside] <= self.last).any():
+            return None
+        return replace(self, count=self.count + len(ascending(added.memories[inside])))
 
 
 class ProjectIndex:
@@ -71,25 +73,23 @@ class ProjectIndex:
         codes_above: int = CODES_ABOVE,
         wide_up_to: int = WIDE_UP_TO,
         run: Run = at_once,
+        upto: int = 0,
     ) -> None:
         """`kind_of` returns the kind of a partition; without it each is a kind of its own. `run` calls a function, at once or in another thread.
-        After a search it makes missing codes, without which searches are exact."""
+        After a search it makes missing codes, without which searches are exact. It holds nothing, as of the record `upto`."""
         if dimension < 1:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
         self._dimension, self._kind_of_partition = dimension, kind_of
         self._codes_above, self._wide_up_to = codes_above, wide_up_to
         self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, QUIET_SEARCHES
-        self._clear()
+        self._clear(upto)
         self.renew_locks()
 
-    def _clear(self) -> None:
-        self._upto = 0
+    def _clear(self, upto: int = 0) -> None:
+        self._upto = upto
         self._kinds: dict[Hashable, KindIndex] = {}
         self._kind_of: dict[int, Hashable] = {}
-        self._memories: dict[int, int] = {}
-        self._groups: dict[tuple[int, ...], list[tuple[KindIndex, tuple[int, ...]]]] = {}
         self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
-        self._gathered: list[tuple[Integers, list[Gathered]]] = []
 
     @property
     def upto(self) -> int:
@@ -113,7 +113,7 @@ class ProjectIndex:
     def renew_locks(self) -> None:
         """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
         index."""
-        self._lock, self._sampling, self._encoding = SharedLock(), Lock(), Lock()
+        self._lock, self._encoding = SharedLock(), Lock()
         for kind in self._kinds.values():
             kind.drop_unfinished()
 
@@ -124,16 +124,17 @@ class ProjectIndex:
         a vector is not finite. When it fails half-way (no memory), the index is left empty with `upto` 0, to be filled again.
         """
         if changes.upto > self._upto:
-            self._change(checked(changes, self._dimension), is_hold=False)
+            self._change(changes, is_hold=False)
 
     def hold(self, changes: VectorChanges, /) -> None:
         """Takes in all passages of partitions that it left out so far. `upto` stays.
 
         They may be as of a later record than `upto`: the changes up to there can be applied again. Fails as `apply` does.
         """
-        self._change(checked(changes, self._dimension), is_hold=True)
+        self._change(changes, is_hold=True)
 
     def _change(self, changes: VectorChanges, *, is_hold: bool) -> None:
+        self._check(changes)
         with self._lock.writing():
             if not is_hold and changes.upto <= self._upto:
                 return
@@ -145,58 +146,54 @@ class ProjectIndex:
             self._upto = self._upto if is_hold else changes.upto
             self._is_unfinished = any(kind.is_unfinished for kind in self._kinds.values())
 
+    def _check(self, changes: VectorChanges) -> None:
+        count, shape = len(changes.passages), changes.vectors.shape
+        if shape != (count, self._dimension):
+            raise ValidationError(f"{count} passages need vectors of shape {(count, self._dimension)}, not {shape}")
+        columns = (changes.passages, changes.memories, changes.partitions, changes.is_own, changes.ties)
+        if any(column.shape != (count,) for column in columns) or changes.removed.ndim != 1:
+            raise ValidationError(f"columns of {count} passages do not fit together")
+        if not np.isfinite(changes.vectors).all():
+            raise ValidationError("a vector has a number that is not finite")
+
     def _take(self, changes: VectorChanges) -> None:
-        added = without_repeats(changes)
+        added = select_added(changes, _last_of_each(changes.passages) & ~np.isin(changes.passages, changes.removed))
         leaving = ascending(np.concatenate([added.passages, changes.removed]))
-        out = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of_passages(leaving))]
-        touched = ascending(np.concatenate([added.memories, *(kind.memory.values[rows] for kind, rows in out)]))
-        gone = self._held(touched)
-        for kind, rows in out:
-            kind.remove(rows)
-        for name, partitions in self._by_kind(added.partitions).items():
-            self._kinds[name].add(chosen(added, np.isin(added.partitions, partitions)))
-        self._recount(gone, self._held(touched))
+        self._refresh_samples(added, leaving)
+        for kind in self._kinds.values():
+            if len(rows := kind.rows_of_passages(leaving)):
+                kind.remove(rows)
+        for name, partitions in self._by_kind(ascending(added.partitions).tolist()).items():
+            kind = self._kinds.setdefault(name, self._new_kind())
+            kind.add(select_added(added, np.isin(added.partitions, partitions)))
         for name, kind in self._kinds.items():
             if kind.is_wasteful:
-                self._replace(name, kind.compacted())
+                self._kinds[name] = kind.compacted()
 
-    def _by_kind(self, partitions: Integers) -> dict[Hashable, list[int]]:
-        """Returns the partitions of each kind. What is new is noted."""
+    def _refresh_samples(self, added: VectorChanges, leaving: Integers) -> None:
+        memories = ascending(added.memories)
+        if any(len(kind.rows_of_passages(leaving)) or len(kind.rows_of(memories)) for kind in self._kinds.values()):
+            self._samples = {}
+        kept = ((key, sample.after(added, key[0])) for key, sample in self._samples.items())
+        self._samples = {key: sample for key, sample in kept if sample is not None}
+
+    def _by_kind(self, partitions: Sequence[int]) -> dict[Hashable, list[int]]:
+        """Returns the partitions of each kind. Kinds of new ones are noted."""
         found: dict[Hashable, list[int]] = {}
-        for number in ascending(partitions).tolist():
+        for number in partitions:
             if number not in self._kind_of:
-                name = self._kind_of[number] = self._kind_of_partition(number)
-                self._kinds.setdefault(name, self._new_kind())
-                self._groups = {}
+                self._kind_of[number] = self._kind_of_partition(number)
             found.setdefault(self._kind_of[number], []).append(number)
         return found
 
     def _new_kind(self) -> KindIndex:
         return KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
 
-    def _replace(self, name: Hashable, kind: KindIndex) -> None:
-        self._kinds[name] = kind
-        self._groups, self._gathered = {}, []
-
-    def _held(self, memories: Integers) -> Held:
-        """Returns those of the memories, which ascend, that have a live passage."""
-        found = [kind.scored(kind.rows_of(memories), NO_SCORES) for kind in self._kinds.values()]
-        columns = ([getattr(each, name) for each in found] for name in ("memories", "partitions", "ties"))
-        return Held.of(*(np.concatenate([_NO_ROWS, *column]) for column in columns))
-
-    def _recount(self, gone: Held, held: Held) -> None:
-        for partitions, sign in ((gone.partitions, -1), (held.partitions, 1)):
-            for number, count in zip(*(each.tolist() for each in np.unique(partitions, return_counts=True)), strict=True):
-                self._memories[number] = self._memories.get(number, 0) + sign * count
-        self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
-        kept = {id(sample.memories) for sample in self._samples.values()}
-        self._gathered = [each for each in self._gathered if id(each[0]) in kept]
-
     def compact(self) -> None:
         """Releases the memory of removed passages."""
         with self._lock.writing():
             for name, kind in self._kinds.items():
-                self._replace(name, kind.compacted())
+                self._kinds[name] = kind.compacted()
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
         """Returns the `limit` live passages of *each* kind in these partitions with the greatest cosine: kinds in the given order of partitions,
@@ -214,8 +211,7 @@ class ProjectIndex:
         with self._lock.reading():
             found = []
             for kind, own in self._grouped(partitions):
-                comparison = kind.compare(query)
-                contents, scores = kind.nearest(comparison, own, limit)
+                contents, scores = kind.nearest(query, own, limit)
                 rows = kind.newest.values[contents]
                 if copies and kind.has_copies:
                     rows = kind.rows_with(contents)
@@ -231,36 +227,23 @@ class ProjectIndex:
         """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
         query = self._checked_query(query)
         with self._lock.reading():
-            if not memories.flags.writeable:
-                return joined(
-                    [
-                        replace(one.passages, scores=np.vecdot(one.vectors, query)[one.places])
-                        for one in self._gather_sample(memories)
-                    ]
-                )
             wanted = ascending(memories)
             found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
-            return joined([kind.scored(rows, kind.compare(query).at(kind.content.values[rows])) for kind, rows in found])
-
-    def _gather_sample(self, memories: Integers) -> list[Gathered]:
-        """Returns the passages of a sample with their vectors side by side. Cached for the very array."""
-        with self._sampling:
-            found = next((found for known, found in self._gathered if known is memories), None)
-            if found is None:
-                found, wanted = [], ascending(memories)
-                for kind in self._kinds.values():
-                    if len(rows := kind.rows_of(wanted)):
-                        contents, places = np.unique(kind.content.values[rows], return_inverse=True)
-                        found.append(Gathered(kind.scored(rows, NO_SCORES), kind.vectors_at(contents), places))
-                if any(sample.memories is memories for sample in self._samples.values()):
-                    self._gathered = [(memories, found), *self._gathered][:GATHERED]
-            return found
+            return joined([kind.scored(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found])
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
         with self._lock.reading():
-            held = self._held(memories)
-            return held.memories, held.ties
+            return self._ties([(kind, kind.rows_of(memories)) for kind in self._kinds.values()])
+
+    def _ties(self, found: list[tuple[KindIndex, Integers]]) -> tuple[Integers, Integers]:
+        """Returns the memories of rows, ascending, and the tie of each."""
+        memories = np.concatenate([NO_ROWS, *(kind.memory.values[rows] for kind, rows in found)])
+        ties = np.concatenate([NO_ROWS, *(kind.tie.values[kind.content.values[rows]] for kind, rows in found)])
+        if (memories[1:] > memories[:-1]).all():
+            return memories, ties
+        memories, first = np.unique(memories, return_index=True)
+        return memories, ties[first]
 
     def copies(self, memories: Integers, /) -> Integers:
         """Returns the number of copies that each memory represents: all for the newest of its copies, itself included, else 0. The
@@ -281,70 +264,64 @@ class ProjectIndex:
             for kind in self._kinds.values():
                 if len(rows := kind.rows_of(np.array([memory]))):
                     return ascending(kind.memory.values[kind.rows_with(kind.content.values[rows[:1]])])
-            return _NO_ROWS
+            return NO_ROWS
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Returns a sample of the memories of the partitions, by ascending tie, and the number of all their memories.
 
         The sample is all of them if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, equal ones by smaller
-        number. The array is shared and must not be written to. `score` is faster for this very array, since its vectors are kept side by
-        side.
+        number. The array is shared and cannot be written to.
         """
         key = (tuple(partitions), all_up_to, otherwise)
-        with self._lock.reading(), self._sampling:
-            count = sum(self._memories.get(number, 0) for number in dict.fromkeys(partitions))
-            wanted = count if count <= all_up_to else min(otherwise, count)
+        with self._lock.reading():
             sample = self._samples.get(key)
-            if sample is None or len(sample.memories) != wanted:
-                members = [(kind, kind.members(own)) for kind, own in self._grouped(key[0])]
-                memories = np.concatenate([_NO_ROWS, *(kind.memory.values[rows] for kind, rows in members)])
-                ties = np.concatenate([_NO_ROWS, *(kind.tie.values[kind.content.values[rows]] for kind, rows in members)])
+            if sample is None:
+                memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._grouped(partitions)])
+                count = len(memories)
+                wanted = count if count <= all_up_to else min(otherwise, count)
+                if 0 < wanted < count:
+                    near = np.flatnonzero(ties <= np.partition(ties, wanted - 1)[wanted - 1])
+                    memories, ties = memories[near], ties[near]
+                order = np.lexsort((memories, ties))[:wanted]
+                memories = memories[order]
+                memories.flags.writeable = False
                 if len(self._samples) >= SCOPES_KEPT:
-                    self._samples.clear()
-                sample = self._samples[key] = Sample.of(memories, ties, wanted)
-            return sample.memories, count
+                    self._samples = {}
+                sample = self._samples[key] = Sample(memories, int(ties[order[-1]]) if wanted else 0, count)
+            return sample.memories, sample.count
 
-    def _grouped(self, partitions: Sequence[int]) -> list[tuple[KindIndex, tuple[int, ...]]]:
-        """Returns the kinds of known partitions, each with its own. Cached by the partitions asked for."""
-        key = tuple(partitions)
-        found = self._groups.get(key)
-        if found is None:
-            groups: dict[Hashable, list[int]] = {}
-            for number in dict.fromkeys(key):
-                if number in self._kind_of:
-                    groups.setdefault(self._kind_of[number], []).append(number)
-            if len(self._groups) >= SCOPES_KEPT:
-                self._groups = {}
-            found = self._groups[key] = [(self._kinds[name], tuple(own)) for name, own in groups.items()]
-        return found
+    def _grouped(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
+        """Yields the kinds of known partitions, each with its own."""
+        known = [number for number in dict.fromkeys(partitions) if number in self._kind_of]
+        for name, own in self._by_kind(known).items():
+            if name in self._kinds:
+                yield self._kinds[name], tuple(own)
 
     def large(self) -> list[Hashable]:
         """Returns the kinds that a snapshot is worth for."""
         with self._lock.reading():
             return [name for name, kind in self._kinds.items() if kind.is_large]
 
-    def saved(self, name: Hashable, held: Integers) -> tuple[int, SavedKind] | None:
+    def is_stale(self, name: Hashable) -> bool:
+        """Returns True if a kind changed much since it was read from a snapshot, or was not."""
+        with self._lock.reading():
+            return STALE * self._kinds[name].unsaved > len(self)
+
+    def saved(self, name: Hashable, held: Integers) -> tuple[int, Arrays] | None:
         """Returns `upto`, and a large kind as a snapshot holds it, whose partitions are `held`. Codes that are left are made, while the index is
         locked. `None` if it can have none."""
         with self._lock.writing():
-            saved = self._kinds[name].saved(held)
-            return None if saved is None else (self._upto, saved)
+            saved = self._kinds[name].saved()
+            return None if saved is None else (self._upto, {**saved, "held": held})
 
-    def restore(self, name: Hashable, saved: SavedKind, fetch: Fetch) -> bool:
+    def restore(self, name: Hashable, saved: Arrays, fetch: Fetch) -> None:
         """Takes a kind from a snapshot, in place of all that it holds of it. Its vectors are fetched when they are needed, and after
-        `QUIET_SEARCHES` searches the rest of them, by `run`. False, and nothing is taken in, if its codes do not fit."""
+        `QUIET_SEARCHES` searches the rest of them, by `run`."""
         with self._lock.writing():
-            kind = self._kinds.get(name) or self._new_kind()
-            if (made := kind.restored(saved, fetch)) is None:
-                return False
-            rows = np.arange(len(kind.passage))
-            touched = ascending(np.concatenate([kind.memory.values[rows], saved.memories]))
-            gone = self._held(touched)
-            self._kind_of.update(dict.fromkeys(saved.held.tolist(), name))
-            self._replace(name, made)
-            self._recount(gone, self._held(touched))
+            self._kinds[name] = self._new_kind().restored(saved, fetch)
+            self._kind_of.update(dict.fromkeys(saved["held"].tolist(), name))
+            self._samples = {}
             self._is_unfinished, self._quiet = True, QUIET_SEARCHES
-            return True
 
     def stop(self) -> None:
         """Makes no more codes. What another thread has begun ends within milliseconds."""
@@ -398,6 +375,55 @@ def joined(parts: Sequence[PassageScores]) -> PassageScores:
     """Returns all of these passages, one part behind the other."""
     if len(parts) == 1:
         return parts[0]
-    empty = PassageScores(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0, dtype=np.bool_), NO_SCORES)
+    empty = PassageScores(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_FLAGS, NO_SCORES)
     names = [field.name for field in fields(PassageScores)]
     return PassageScores(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
+
+
+def select_added(changes: VectorChanges, kept: NDArray[np.bool_]) -> VectorChanges:
+    """Returns the changes with these of the passages that are added."""
+    if kept.all():
+        return changes
+    names = ("passages", "memories", "partitions", "is_own", "ties", "vectors")
+    return replace(changes, **{name: getattr(changes, name)[kept] for name in names})
+
+
+def _last_of_each(passages: Integers) -> NDArray[np.bool_]:
+    """Marks the last entry of each passage."""
+    kept = np.ones(len(passages), dtype=np.bool_)
+    order = np.argsort(passages, kind="stable")
+    kept[order[:-1]] = passages[order[1:]] != passages[order[:-1]]
+    return kept
+
+
+class InProcessSearch:
+    """Implements `alma.protocols.CandidateSearch` by a `ProjectIndex`, which is empty in each new process."""
+
+    def __init__(self, request: VectorsRequest) -> None:
+        self._dimension = request.fingerprint.dimension
+        self.clear()
+
+    @property
+    def recall(self) -> float:
+        """Exact in small partitions; in large ones nearly so."""
+        return RECALL
+
+    @property
+    def upto(self) -> int:
+        """Newest journal `seq` held."""
+        return self._index.upto
+
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order."""
+        self._index.apply(changes)
+
+    def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> Integers:
+        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
+        return ascending(self._index.search(query, partitions=partitions, limit=limit).memories)
+
+    def clear(self) -> None:
+        """Empties the index."""
+        self._index = ProjectIndex(self._dimension)
+
+    def close(self) -> None:
+        """Nothing to release."""

