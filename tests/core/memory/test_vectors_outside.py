@@ -15,7 +15,7 @@ from alma import ALMA
 from alma.errors import StorageError
 from alma.memory.search_sizes import SearchSizes
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.vectors import InProcessSearch
+from in_process_search import InProcessSearch
 
 TASKS = [
     f"{verb} the {thing} of {place}"

@@ -77,7 +77,7 @@ def restored(
     index: ProjectIndex, store: Store, run: Callable[[Callable[[], object]], object] = lambda call: call()
 ) -> ProjectIndex:
     """What another process makes of a snapshot of the large partition, and of the rows of the small one."""
-    made, found = new_index(run), index.saved(LARGE, np.array([LARGE]))
+    made, found = new_index(run), index.save(LARGE, np.array([LARGE]))
     assert found is not None
     upto, saved = found
     image, none = store.image(upto), np.empty(0, dtype=np.int64)
@@ -186,7 +186,7 @@ def test_from_a_vector_of_another_length_on_all_are_compared(make_changes: Make,
     for each in (index, other):
         each.apply(changes)
         assert each.search(query, partitions=[LARGE], limit=1).passages.tolist() == [MANY]
-        assert each.saved(LARGE, np.array([LARGE])) is None
+        assert each.save(LARGE, np.array([LARGE])) is None
     assert answers(other, query, 5) == answers(index, query, 5)
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +49,10 @@ class IndexCache:
     ) -> None:
         """Names of snapshots begin as `path`: see `SnapshotFiles`. `run` calls a function beside the call that is running: see `ProjectIndex`."""
         self._project = project
-        self._dimension = identity.fingerprint.dimension
-        self._codes_above, self._wide_up_to = codes_above, wide_up_to
+        sizes = {"codes_above": codes_above, "wide_up_to": wide_up_to}
+        self._make = partial(ProjectIndex, identity.fingerprint.dimension, kind_of=self._kind_of, run=run, **sizes)
         self._files = SnapshotFiles(project, identity, path)
         self._keeps_snapshots = keeps_snapshots and isinstance(project, Snapshotable)
-        self._run = run
         self._kinds: dict[int, str] = {}
         self._index: ProjectIndex | None = None
         self._held: Held = frozenset()
@@ -77,7 +77,7 @@ class IndexCache:
             if index is None or not self._holds(partitions):
                 head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
                 if index is not None and index.upto > head:  # this thread alone gets an index of its past moment
-                    return self._with(self._empty(head), frozenset(), head, partitions)[0]
+                    return self._with(self._make(upto=head), frozenset(), head, partitions)[0]
                 try:
                     index, held = self._with(index, self._held or frozenset(), head, partitions)
                 except BaseException:
@@ -87,7 +87,7 @@ class IndexCache:
                 self._held = held
             if index.upto < head:
                 for changes in self._project.changes(after=index.upto):
-                    index.apply(changes if self._held is None else _of(changes, self._held))
+                    index.apply(changes if self._held is None else _select(changes, self._held))
             return index
 
     def _with(
@@ -102,8 +102,8 @@ class IndexCache:
         snapshots = [(kind, *found) for kind, found in loaded if found is not None]
         is_whole = wanted.issuperset(self._kinds)
         if not isinstance(project, StoredVectors) or (is_whole and index is None and not snapshots):
-            return self._empty(), None
-        index = self._empty(head) if index is None else index
+            return self._make(), None
+        index = self._make(upto=head) if index is None else index
         left, behind = wanted - held, index.upto
         for kind, upto, arrays in snapshots:
             index.restore(kind, arrays, self._fetch)
@@ -113,22 +113,11 @@ class IndexCache:
         for changes in project.vectors_in(sorted(left)) if left else ():
             index.hold(changes)
         for changes in project.changes(after=behind) if behind < index.upto else ():
-            index.hold(_of(changes, wanted))
+            index.hold(_select(changes, wanted))
         return index, None if wanted.issuperset(self._kinds) else wanted
 
     def _of_kind(self, kind: str, partitions: Collection[int]) -> list[int]:
         return sorted(number for number in partitions if self._kinds.get(number) == kind)
-
-    def _empty(self, upto: int = 0) -> ProjectIndex:
-        """Returns an index without any partition as of a journal record."""
-        return ProjectIndex(
-            self._dimension,
-            kind_of=self._kind_of,
-            codes_above=self._codes_above,
-            wide_up_to=self._wide_up_to,
-            run=self._run,
-            upto=upto,
-        )
 
     def _kind_of(self, number: int) -> str:
         if number not in self._kinds:
@@ -161,7 +150,7 @@ class IndexCache:
             index = self.current(self._held.union(*(each[1]["held"].tolist() for each in found if each is not None)))
         for kind in stale:
             held = self._of_kind(kind, self._kinds if self._held is None else self._held)
-            if (saved := index.saved(kind, np.array(held, dtype=np.int64))) is not None:
+            if (saved := index.save(kind, np.array(held, dtype=np.int64))) is not None:
                 self._files.save_kind(kind, *saved)
         if large:
             self._files.save_texts(is_changed=bool(stale))
@@ -181,7 +170,7 @@ class IndexCache:
             return self._files.drop()
 
 
-def _of(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
+def _select(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
     """Returns the part of changes that concerns these partitions. What moved to another one leaves."""
     stays = np.isin(changes.partitions, np.fromiter(partitions, np.int64, len(partitions)))
     left = select_added(changes, stays)

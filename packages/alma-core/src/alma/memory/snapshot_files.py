@@ -40,7 +40,7 @@ class SnapshotFiles:
         self._has_texts = False
 
     def load_kind(self, kind: str, head: int, wanted: Collection[int] = ()) -> tuple[int, Arrays] | None:
-        """Returns a kind of memory as `ProjectIndex.saved` gave it, if any of the wanted partitions is in its snapshot. With the first kind, the
+        """Returns a kind of memory as `ProjectIndex.save` gave it, if any of the wanted partitions is in its snapshot. With the first kind, the
         project gets the lengths of its texts."""
         found = self._load(_name(kind), head, wanted)
         if found is not None and not self._has_texts and isinstance(self._project, Snapshotable):

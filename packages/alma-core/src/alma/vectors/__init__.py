@@ -3,7 +3,7 @@
 from alma.vectors.arrays import ascending
 from alma.vectors.codes import codes_layout
 from alma.vectors.composed import ComposedIndex, StoredScorer
-from alma.vectors.index import InProcessSearch, ProjectIndex, select_added
+from alma.vectors.index import ProjectIndex, select_added
 from alma.vectors.snapshot import SnapshotIdentity, load, save
 
 AnyIndex = ProjectIndex | ComposedIndex
@@ -12,7 +12,6 @@ AnyIndex = ProjectIndex | ComposedIndex
 __all__ = [
     "AnyIndex",
     "ComposedIndex",
-    "InProcessSearch",
     "ProjectIndex",
     "SnapshotIdentity",
     "StoredScorer",

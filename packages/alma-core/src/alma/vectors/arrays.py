@@ -121,7 +121,7 @@ def ascending(values: Integers) -> Integers:
     return values[is_new]
 
 
-def widened(halves: Halves | Matrix) -> Matrix:
+def widen(halves: Halves | Matrix) -> Matrix:
     """Returns the same numbers as float32. They must be finite. Seven times as fast as numpy's own conversion.
 
     Sign, exponent and fraction move to their places in float32. The exponent is then 112 too small, also for subnormal numbers, and a

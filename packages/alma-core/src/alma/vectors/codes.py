@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError
-from alma.vectors.arrays import Halves, Integers, Matrix, Vector, widened
+from alma.vectors.arrays import Halves, Integers, Matrix, Vector, widen
 
 LEVELS = np.array([-1.5104, -0.4528, 0.4528, 1.5104], dtype=np.float32)
 DISTORTION = 0.1175
@@ -101,11 +101,11 @@ class Codes:
 
     def append(self, vectors: Halves | Matrix, /) -> bool:
         """Appends the codes of vectors, and returns True. Returns False, and appends nothing, if one of them is no unit vector."""
-        whole = widened(vectors)
+        whole = widen(vectors)
         if (np.abs(np.vecdot(whole, whole) - 1) > NOT_A_UNIT).any():
             return False
         with self._one_thread():
-            self._index.add(self._rotated(whole))
+            self._index.add(self._rotate(whole))
         return True
 
     def nearest(self, query: Vector, count: int, /, among: Bits | None) -> tuple[Vector, Integers]:
@@ -115,11 +115,11 @@ class Codes:
         if among is not None:
             parameters = self._faiss.IVFSearchParameters(nprobe=1, sel=self._faiss.IDSelectorBitmap(among))
         with self._one_thread():
-            products, numbers = self._index.search(self._rotated(query[np.newaxis]), count, params=parameters)
+            products, numbers = self._index.search(self._rotate(query[np.newaxis]), count, params=parameters)
         found = numbers[0] >= 0
         return products[0][found] / np.float32(1 - DISTORTION), numbers[0][found]
 
-    def _rotated(self, vectors: Matrix) -> Matrix:
+    def _rotate(self, vectors: Matrix) -> Matrix:
         missing = len(self._rotation) - vectors.shape[1]
         return (np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors) @ self._rotation
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from alma.errors import StorageError
 from alma.protocols import CandidateSearch, PassageScores, Project, StoredVectors, VectorChanges
-from alma.vectors.arrays import NO_FLAGS, NO_ROWS, Integers, Vector, ascending, widened
-from alma.vectors.index import ProjectIndex, joined
+from alma.vectors.arrays import NO_FLAGS, NO_ROWS, Integers, Vector, ascending, widen
+from alma.vectors.index import ProjectIndex, join_passages
 
 CACHED = 8_192
 """Memories whose vectors are cached: with one passage of 384 dimensions each, 12 MB."""
@@ -88,11 +88,11 @@ class StoredScorer:
 
     def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> Integers:
         """Returns the memories of the `limit` nearest passages of each partition, by comparing all."""
-        kept = joined([])
+        kept = join_passages([])
         for one in self._project.vectors_in(list(partitions)):
-            scores = np.vecdot(widened(one.vectors), np.asarray(query, dtype=np.float32))
+            scores = np.vecdot(widen(one.vectors), np.asarray(query, dtype=np.float32))
             scored = PassageScores(one.passages, one.memories, one.partitions, one.ties, one.is_own, scores)
-            kept = best(joined([kept, scored]), partitions=partitions, limit=limit)
+            kept = select_best(join_passages([kept, scored]), partitions=partitions, limit=limit)
         return ascending(kept.memories)
 
 
@@ -146,14 +146,14 @@ class ComposedIndex:
         """Returns the `limit` best passages of each partition, as `ProjectIndex.search`, of those that the candidate search finds."""
         rows = list(dict.fromkeys(partitions))
         if not rows or limit < 1:
-            return joined([])
+            return join_passages([])
         asked = limit
         while True:
             found = self._scorer.score(query, memories=self._near(query, rows, asked))
-            kept = best(found, partitions=rows, limit=limit)
+            kept = select_best(found, partitions=rows, limit=limit)
             is_crowded = len(kept.ties) >= limit and 2 * len(np.unique(kept.ties)) <= limit
             if not is_crowded or asked >= WIDEST * limit:
-                return kept if asked == limit else best(_one_of_each(found), partitions=rows, limit=limit)
+                return kept if asked == limit else select_best(_drop_repeats(found), partitions=rows, limit=limit)
             asked *= 4
 
     nearest = search
@@ -206,7 +206,7 @@ class ComposedIndex:
         self._is_away, self._retry_at = True, self._clock() + RETRY_SECONDS
 
 
-def best(found: PassageScores, *, partitions: Sequence[int], limit: int) -> PassageScores:
+def select_best(found: PassageScores, *, partitions: Sequence[int], limit: int) -> PassageScores:
     """Returns the `limit` best passages of each of the partitions, in their order, and none of others. Equal scores are ordered by smaller tie, then
     newer passage."""
     ordered = np.lexsort((-found.passages, found.ties, -found.scores))
@@ -219,7 +219,7 @@ def select(found: PassageScores, places: Integers) -> PassageScores:
     return PassageScores(*(getattr(found, field.name)[places] for field in fields(PassageScores)))
 
 
-def _one_of_each(found: PassageScores) -> PassageScores:
+def _drop_repeats(found: PassageScores) -> PassageScores:
     """Returns the newest passage of those with one partition, tie and score."""
     order = np.lexsort((-found.passages, found.scores, found.ties, found.partitions))
     columns = [array[order] for array in (found.partitions, found.ties, found.scores)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError, ValidationError
 from alma.forking import delaying_forks
-from alma.protocols import PassageScores, VectorChanges, VectorsRequest
+from alma.protocols import PassageScores, VectorChanges
 from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Vector, ascending
 from alma.vectors.kind import SCOPES_KEPT, Arrays, Fetch, KindIndex
 from alma.vectors.locks import SharedLock
@@ -157,7 +157,7 @@ class ProjectIndex:
             raise ValidationError("a vector has a number that is not finite")
 
     def _take(self, changes: VectorChanges) -> None:
-        added = select_added(changes, _last_of_each(changes.passages) & ~np.isin(changes.passages, changes.removed))
+        added = select_added(changes, _mark_last(changes.passages) & ~np.isin(changes.passages, changes.removed))
         leaving = ascending(np.concatenate([added.passages, changes.removed]))
         self._refresh_samples(added, leaving)
         for kind in self._kinds.values():
@@ -168,7 +168,7 @@ class ProjectIndex:
             kind.add(select_added(added, np.isin(added.partitions, partitions)))
         for name, kind in self._kinds.items():
             if kind.is_wasteful:
-                self._kinds[name] = kind.compacted()
+                self._kinds[name] = kind.compact()
 
     def _refresh_samples(self, added: VectorChanges, leaving: Integers) -> None:
         memories = ascending(added.memories)
@@ -193,7 +193,7 @@ class ProjectIndex:
         """Releases the memory of removed passages."""
         with self._lock.writing():
             for name, kind in self._kinds.items():
-                self._kinds[name] = kind.compacted()
+                self._kinds[name] = kind.compact()
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
         """Returns the `limit` live passages of *each* kind in these partitions with the greatest cosine: kinds in the given order of partitions,
@@ -205,7 +205,7 @@ class ProjectIndex:
         return self._search(query, partitions, limit, copies=False)
 
     def _search(self, query: Vector, partitions: Sequence[int], limit: int, *, copies: bool) -> PassageScores:
-        query = self._checked_query(query)
+        query = self._check_query(query)
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
         with self._lock.reading():
@@ -219,17 +219,19 @@ class ProjectIndex:
                     scores = scores[order[contents.searchsorted(kind.content.values[rows], sorter=order)]]
                     best = np.lexsort((-kind.passage.values[rows], kind.tie.values[kind.content.values[rows]], -scores))[:limit]
                     rows, scores = rows[best], scores[best]
-                found.append(kind.scored(rows, scores))
+                found.append(kind.passages_at(rows, scores))
         self._begin_codes()
-        return joined(found)
+        return join_passages(found)
 
     def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
         """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
-        query = self._checked_query(query)
+        query = self._check_query(query)
         with self._lock.reading():
             wanted = ascending(memories)
             found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
-            return joined([kind.scored(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found])
+            return join_passages(
+                [kind.passages_at(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found]
+            )
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
@@ -307,18 +309,18 @@ class ProjectIndex:
         with self._lock.reading():
             return STALE * self._kinds[name].unsaved > len(self)
 
-    def saved(self, name: Hashable, held: Integers) -> tuple[int, Arrays] | None:
+    def save(self, name: Hashable, held: Integers) -> tuple[int, Arrays] | None:
         """Returns `upto`, and a large kind as a snapshot holds it, whose partitions are `held`. Codes that are left are made, while the index is
         locked. `None` if it can have none."""
         with self._lock.writing():
-            saved = self._kinds[name].saved()
+            saved = self._kinds[name].save()
             return None if saved is None else (self._upto, {**saved, "held": held})
 
     def restore(self, name: Hashable, saved: Arrays, fetch: Fetch) -> None:
         """Takes a kind from a snapshot, in place of all that it holds of it. Its vectors are fetched when they are needed, and after
         `QUIET_SEARCHES` searches the rest of them, by `run`."""
         with self._lock.writing():
-            self._kinds[name] = self._new_kind().restored(saved, fetch)
+            self._kinds[name] = self._new_kind().restore(saved, fetch)
             self._kind_of.update(dict.fromkeys(saved["held"].tolist(), name))
             self._samples = {}
             self._is_unfinished, self._quiet = True, QUIET_SEARCHES
@@ -362,7 +364,7 @@ class ProjectIndex:
                 kind.finish()
         return True
 
-    def _checked_query(self, query: Vector) -> Vector:
+    def _check_query(self, query: Vector) -> Vector:
         query = np.ascontiguousarray(query, dtype=np.float32)
         if query.shape != (self._dimension,):
             raise ValidationError(f"the query has shape {query.shape}, the index holds vectors of {self._dimension} numbers")
@@ -371,7 +373,7 @@ class ProjectIndex:
         return query
 
 
-def joined(parts: Sequence[PassageScores]) -> PassageScores:
+def join_passages(parts: Sequence[PassageScores]) -> PassageScores:
     """Returns all of these passages, one part behind the other."""
     if len(parts) == 1:
         return parts[0]
@@ -388,42 +390,9 @@ def select_added(changes: VectorChanges, kept: NDArray[np.bool_]) -> VectorChang
     return replace(changes, **{name: getattr(changes, name)[kept] for name in names})
 
 
-def _last_of_each(passages: Integers) -> NDArray[np.bool_]:
+def _mark_last(passages: Integers) -> NDArray[np.bool_]:
     """Marks the last entry of each passage."""
     kept = np.ones(len(passages), dtype=np.bool_)
     order = np.argsort(passages, kind="stable")
     kept[order[:-1]] = passages[order[1:]] != passages[order[:-1]]
     return kept
-
-
-class InProcessSearch:
-    """Implements `alma.protocols.CandidateSearch` by a `ProjectIndex`, which is empty in each new process."""
-
-    def __init__(self, request: VectorsRequest) -> None:
-        self._dimension = request.fingerprint.dimension
-        self.clear()
-
-    @property
-    def recall(self) -> float:
-        """Exact in small partitions; in large ones nearly so."""
-        return RECALL
-
-    @property
-    def upto(self) -> int:
-        """Newest journal `seq` held."""
-        return self._index.upto
-
-    def apply(self, changes: VectorChanges, /) -> None:
-        """Takes changes in journal order."""
-        self._index.apply(changes)
-
-    def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> Integers:
-        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
-        return ascending(self._index.search(query, partitions=partitions, limit=limit).memories)
-
-    def clear(self) -> None:
-        """Empties the index."""
-        self._index = ProjectIndex(self._dimension)
-
-    def close(self) -> None:
-        """Nothing to release."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.arrays import NO_ROWS, NO_SCORES, Column, Flags, Halves, Integers, Lookup, Matrix, Vector, content_keys, widened
+from alma.vectors.arrays import NO_ROWS, NO_SCORES, Column, Flags, Halves, Integers, Lookup, Matrix, Vector, content_keys, widen
 from alma.vectors.codes import LEAST_DIMENSION, Bits, Codes
 
 SCANNED_FOR = 50
@@ -136,7 +136,7 @@ class KindIndex:
         found = found[self.copies.values[found] > 0]
         known[distinct.searchsorted(self._key.values[found])] = found
         contents = known[inverse]
-        alone = _repeated_in_memory(keys, new.memories) if len(distinct) < len(keys) else np.zeros(len(keys), dtype=np.bool_)
+        alone = _mark_repeats(keys, new.memories) if len(distinct) < len(keys) else np.zeros(len(keys), dtype=np.bool_)
         at = np.flatnonzero(contents >= 0)
         same = contents[at]
         alone[at] |= self.memory.values[self.newest.values[same]] == new.memories[at]
@@ -160,7 +160,7 @@ class KindIndex:
         if len(self._vectors) + len(vectors) > self._wide_up_to and self._vectors.values.dtype != np.float16:
             self._store(self._vectors.values.astype(np.float16))
         is_wide = self._vectors.values.dtype == np.float32
-        self._vectors.append(widened(vectors) if is_wide else vectors)
+        self._vectors.append(widen(vectors) if is_wide else vectors)
         self._is_held.append(np.ones(len(vectors), dtype=np.bool_))
 
     def _store(self, vectors: Halves | Matrix) -> None:
@@ -215,7 +215,7 @@ class KindIndex:
             return self.newest.values[contents]
         return np.flatnonzero(self._live.values & np.isin(self.content.values, contents))
 
-    def scored(self, rows: Integers, scores: Vector) -> PassageScores:
+    def passages_at(self, rows: Integers, scores: Vector) -> PassageScores:
         """Returns rows as passages with their scores."""
         contents = self.content.values[rows]
         return PassageScores(
@@ -240,7 +240,7 @@ class KindIndex:
         """Returns a copy of the vectors of contents, as float32."""
         if self._fetch is not None:
             self._take(contents[~self._is_held.values[contents]])
-        vectors = widened(self._vectors.values[contents])
+        vectors = widen(self._vectors.values[contents])
         if self._fetch is not None:
             vectors[~self._is_held.values[contents]] = 0
         return vectors
@@ -265,7 +265,7 @@ class KindIndex:
         found = self._best_by_codes(query, scope, limit) if limit else (NO_ROWS, NO_SCORES)
         if found is None:
             numbers = np.flatnonzero(scope.inside) if scope.numbers is None else scope.numbers
-            found = _not_beaten(numbers, self.products(query, numbers), limit)
+            found = _select_best(numbers, self.products(query, numbers), limit)
         numbers, scores = found
         order = np.lexsort((-self.passage.values[self.newest.values[numbers]], self.tie.values[numbers], -scores))[:limit]
         return numbers[order], scores[order]
@@ -281,7 +281,7 @@ class KindIndex:
         while MOST_RESCORED * fetched <= scope.count:
             estimates, candidates = self.codes.nearest(query, fetched, among)
             candidates.sort()
-            numbers, scores = _not_beaten(candidates, self.products(query, candidates), limit)
+            numbers, scores = _select_best(candidates, self.products(query, candidates), limit)
             if len(scores) >= limit and scores.min() >= estimates[-1] + margin:
                 return numbers, scores
             fetched *= 4
@@ -324,7 +324,7 @@ class KindIndex:
         if not self._is_codable:
             self.codes = self._made = None
 
-    def compacted(self) -> "KindIndex":
+    def compact(self) -> "KindIndex":
         """Returns a kind of the live passages only. Its codes are made anew."""
         made = KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
         contents = np.flatnonzero(self.copies.values)
@@ -349,7 +349,7 @@ class KindIndex:
         self.copies.values[:] = np.bincount(contents, minlength=len(self._key))
         self.newest.values[contents[order]] = np.arange(len(order))
 
-    def saved(self) -> Arrays | None:
+    def save(self) -> Arrays | None:
         """Returns the arrays that a snapshot holds: passages, the contents that they have by number, and the codes of these, without vectors. Makes
         the codes that are left; `None` if it can have none."""
         if self.codes is None and self._is_codable:
@@ -363,8 +363,8 @@ class KindIndex:
         columns = {"keys": self._key.values, "partitions": self.partition.values, "ties": self.tie.values}
         return {**dict(rows), **columns, "codes": self.codes.packed()}
 
-    def restored(self, saved: Arrays, fetch: Fetch) -> "KindIndex":
-        """Returns a kind of the arrays that `saved` returned."""
+    def restore(self, saved: Arrays, fetch: Fetch) -> "KindIndex":
+        """Returns a kind of the arrays that `save` returned."""
         made = KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
         count = len(saved["keys"])
         made.codes, made._fetch, made.unsaved = Codes(self._dimension, saved["codes"]), fetch, 0
@@ -375,7 +375,7 @@ class KindIndex:
         return made
 
 
-def _not_beaten(numbers: Integers, scores: Vector, limit: int) -> tuple[Integers, Vector]:
+def _select_best(numbers: Integers, scores: Vector, limit: int) -> tuple[Integers, Vector]:
     """Returns the numbers whose scores fewer than `limit` others beat, and these scores."""
     count = len(scores)
     if count <= limit:
@@ -384,7 +384,7 @@ def _not_beaten(numbers: Integers, scores: Vector, limit: int) -> tuple[Integers
     return numbers[kept], scores[kept]
 
 
-def _repeated_in_memory(keys: Integers, memories: Integers) -> Flags:
+def _mark_repeats(keys: Integers, memories: Integers) -> Flags:
     """Marks the passages that repeat an earlier passage of their own memory. They are not copies: copies belong to different memories."""
     order = np.lexsort((memories, keys))
     keys, memories = keys[order], memories[order]
