@@ -192,7 +192,7 @@ def codes(run):
     return index
 
 def packed(index):
-    return bytes(index.saved(0, numbers[:1])[1].codes)
+    return bytes(index.save(0, numbers[:1])[1]["codes"])
 
 whole = packed(codes(lambda call: call()))
 print({packed(index) == whole for _ in range(10) if (index := codes(threads.submit)) and [forked() for _ in range(5)] == [0] * 5})
