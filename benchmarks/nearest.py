@@ -101,7 +101,7 @@ def _gates(size: int, exact: Seen, coded: Seen) -> list[Gate]:
 
 
 def _filled(real: Halves, size: int, codes_above: int) -> ProjectIndex:
-    index, start = ProjectIndex(real.shape[1], faiss_above=0, codes_above=codes_above), 0
+    index, start = ProjectIndex(real.shape[1], codes_above=codes_above, wide_up_to=0), 0
     for upto, vectors in enumerate(batches(real, size), start=1):
         rows = np.arange(start, start + len(vectors))
         index.apply(

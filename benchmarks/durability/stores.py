@@ -29,7 +29,7 @@ def opened(folder: Path, **given: Any) -> ALMA:
 
 def _keep_snapshots(alma: ALMA) -> None:
     index = alma._room.index
-    index._faiss_above = index._codes_above = SNAPSHOT_FROM
+    index._make.keywords.update(codes_above=SNAPSHOT_FROM, wide_up_to=SNAPSHOT_FROM)
 
 
 class Opens:

@@ -4,7 +4,7 @@ import pytest
 
 from alma.protocols import CandidateFactory
 from alma.testing import CandidateSearchContract
-from alma.vectors import InProcessSearch
+from in_process_search import InProcessSearch
 
 
 class TestInProcessSearch(CandidateSearchContract):

@@ -18,7 +18,7 @@ TINY = SearchSizes(
     hits=5,
     beside_above=12,
     common=CommonWords(number=3, share=0.0, newest=2),
-    faiss_above=150,
+    codes_above=150,
 )
 
 

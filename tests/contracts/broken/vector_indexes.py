@@ -50,7 +50,7 @@ class StarvesAPartition(_Broken):
 
 class SearchesEverywhere(_Broken):
     def search(self, query: Any, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        return super().search(query, partitions=self._contents.numbers.values.tolist(), limit=limit)
+        return super().search(query, partitions=range(-99, 99), limit=limit)
 
 
 class ForgetsUpto(_Broken):

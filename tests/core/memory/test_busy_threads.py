@@ -10,12 +10,13 @@ import pytest
 from alma import ALMA, DomainKnowledge, Heuristic
 from alma.memory.pool import WORKERS
 from alma.memory.search_sizes import SearchSizes
-from alma.vectors.index import SMALL
 from facade import ManualClock, StoredIn
 from sized import open_sized
 
 pytestmark = pytest.mark.slow  # whichever test comes first fills the store
 
+SMALL = 2_000
+"""Facts of each agent: those of two are more than are compared whole."""
 QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
 
 

@@ -124,7 +124,7 @@ with ALMA.open(sys.argv[1], project_id="shop", encryption_key=bytes.fromhex(sys.
 def test_no_vector_snapshot_is_written_or_left(tmp_path: Path) -> None:
     with open_encrypted(tmp_path) as alma:
         index: IndexCache = alma._room.index
-        index._faiss_above = index._codes_above = 1
+        index._make.keywords.update(wide_up_to=1, codes_above=1)
         fill(alma)
         alma.retrieve("Deploy", "dev")
         assert index.current().large()

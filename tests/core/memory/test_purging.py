@@ -86,7 +86,7 @@ def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(open_store:
     row = alma._room.project.find([secret.id])[secret.id].memory
     for opened in (alma, other):
         index = opened._room.index
-        index._faiss_above = index._codes_above = 1
+        index._make.keywords.update(codes_above=1, wide_up_to=1)
         opened.retrieve(SECRET, "helena")
     alma._room.index.save()
     assert row in memories_in_snapshots(alma)
@@ -103,8 +103,9 @@ def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(open_store:
 
 def memories_in_snapshots(alma: ALMA) -> list[int]:
     project = alma._room.project
-    saved = alma._room.index._files.partitions(project.partitions(), project.head())
-    return [memory for _, one in saved.values() for memory in one.memories.tolist()]
+    kinds = {partition.kind for partition in project.partitions().values()}
+    saved = [alma._room.index._files.load_kind(kind, project.head()) for kind in sorted(kinds)]
+    return [memory for found in saved if found is not None for memory in found[1]["memories"].tolist()]
 
 
 def test_a_purged_memory_is_gone_from_every_call_and_no_undo_brings_it_back(alma: ALMA) -> None:

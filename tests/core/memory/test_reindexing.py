@@ -330,7 +330,7 @@ def test_an_open_of_the_former_embedder_exports_nothing_after_the_switch(
 @pytest.mark.not_on("file", "postgres", reason="keeps no snapshot of an index")
 def test_snapshots_of_the_old_vectors_are_removed(shop: ALMA, other: CountingEmbedder, tmp_path: Path) -> None:
     index = shop._room.index
-    index._faiss_above = index._codes_above = 1
+    index._make.keywords.update(codes_above=1, wide_up_to=1)
     index.current()
     index.save()
     assert list((tmp_path / "store").glob("*.index"))

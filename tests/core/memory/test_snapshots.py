@@ -19,6 +19,7 @@ from alma.memory.opening import open_store
 from alma.memory.room import Room
 from alma.memory.search_sizes import SearchSizes
 from alma.vectors import SnapshotIdentity
+from alma.vectors.index import QUIET_SEARCHES
 from facade import ManualClock
 
 SIZE = 2_500
@@ -29,7 +30,7 @@ Answer = list[tuple[str, float]]
 
 
 def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True) -> ALMA:
-    """The store, with snapshots of smaller partitions than usual."""
+    """The store, with snapshots of smaller kinds than usual."""
     store = open_store(
         folder,
         db_name="alma.db",
@@ -46,8 +47,8 @@ def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True)
         usual.project,
         identity=identity,
         path=folder / "shop.index",
-        faiss_above=codes_above,
         codes_above=codes_above,
+        wide_up_to=codes_above,
         keeps_snapshots=keeps_snapshots,
     )
     room = store.projects["shop"] = Room(store, usual.project, index)
@@ -56,7 +57,8 @@ def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True)
 
 def _fill(alma: ALMA, word: str = "deploy") -> None:
     alma.learn_many(
-        {"agent": "a", "task": f"{word} {WORDS[n % 7]} {WORDS[n // 7 % 7]} {n}", "outcome": n % 2 == 0} for n in range(SIZE)
+        {"agent": "a", "task": f"{word} {WORDS[n % 7]} {WORDS[n // 7 % 7]} {n} x{n} y{n} z{n}", "outcome": n % 2 == 0}
+        for n in range(SIZE)
     )
 
 
@@ -181,11 +183,11 @@ def test_damage_in_any_part_of_a_snapshot_is_noticed(copy: Kept) -> None:
             places = [*range(0, 1_100, 3), *range(1_100, len(whole), len(whole) // 400)]
             for place in places:
                 path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-                assert files._loaded(content, head) is None, place
+                assert files._load(content, head) is None, place
                 path.write_bytes(whole[:place])
-                assert files._loaded(content, head) is None, place
+                assert files._load(content, head) is None, place
             path.write_bytes(whole)
-            assert files._loaded(content, head) is not None
+            assert files._load(content, head) is not None
 
 
 @pytest.mark.slow
@@ -362,12 +364,9 @@ def test_a_copy_keeps_its_vector_when_another_process_purges_the_newer_one_while
 
 
 def _fetched_to_the_end(alma: ALMA) -> None:
-    """Has the vectors of a partition from a snapshot read, as another thread does after some searches."""
-    index = alma._room.index
-    assert isinstance(index, IndexCache)
-    assert index._index is not None
-    for block in index._index._contents.coded():
-        block.finish()
+    """Has the vectors of a kind from a snapshot read, as another thread does after some searches."""
+    for _ in range(QUIET_SEARCHES + 1):
+        alma.retrieve(QUESTIONS[1], "a")
 
 
 def _scores(alma: ALMA, task: str) -> list[tuple[str, float]]:
@@ -386,13 +385,37 @@ def test_few_changes_do_not_write_a_snapshot_again_and_many_do(copy: Kept) -> No
     assert [path.read_bytes() == data for path, data in zip(copy.snapshots, before, strict=True)] == [False, False]
 
 
-def test_a_reader_of_another_partition_reads_no_snapshot(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reader_of_another_kind_reads_no_snapshot(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
     for path in copy.snapshots:
         path.write_bytes(b"no snapshot")
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
         alma.add_domain_knowledge("b", "notes", "The mail form is on disk 77")
         assert [item.memory.agent for item in alma.retrieve(QUESTIONS[0], "b").recalled] == ["b"]
     assert not _not_used(caplog)
+
+
+def test_a_small_reader_takes_nothing_of_a_snapshot_of_other_agents(copy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _open(copy.folder) as alma:
+        alma.learn("b", "Send the mail form from disk 77", "success")
+    with _open(copy.folder) as alma:
+        read = _count_reads(alma, monkeypatch)
+        assert [item.memory.agent for item in alma.retrieve(QUESTIONS[0], "b").recalled] == ["b"]
+        assert sum(read) == 1
+    with _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+
+
+def test_what_another_process_saved_stays_in_the_snapshot_of_a_kind(copy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [{"agent": "b", "task": f"bake {WORDS[n % 7]} {n}", "outcome": True} for n in range(300)]
+    with _open(copy.folder) as alma:
+        alma.learn_many(tasks)
+    with _open(copy.folder) as alma:
+        of_b = alma.retrieve("bake mail 7", "b").ids
+    with _open(copy.folder) as alma:
+        read = _count_reads(alma, monkeypatch)
+        assert _answers(alma) == copy.answers
+        assert alma.retrieve("bake mail 7", "b").ids == of_b
+        assert sum(read) < SIZE
 
 
 def test_what_was_learned_after_the_snapshot_is_found_too(copy: Kept) -> None:

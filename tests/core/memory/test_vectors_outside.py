@@ -15,7 +15,7 @@ from alma import ALMA
 from alma.errors import StorageError
 from alma.memory.search_sizes import SearchSizes
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.vectors import InProcessSearch
+from in_process_search import InProcessSearch
 
 TASKS = [
     f"{verb} the {thing} of {place}"
@@ -104,7 +104,7 @@ def test_what_is_archived_is_gone_there(tmp_path: Path, outside: Callable[[], Sw
 
 
 def found(search: Switched) -> NDArray[np.int64]:
-    return search._index.image().passages
+    return search.search(np.ones(384, dtype=np.float32), partitions=range(100), limit=100)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks files by flock")
@@ -113,7 +113,7 @@ def test_while_another_process_catches_up_all_vectors_are_compared(
 ) -> None:
     import fcntl
 
-    monkeypatch.setattr("alma.memory.vectors_outside.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("alma.memory.index_cache.WAIT_SECONDS", 0.0)
     caplog.set_level(logging.WARNING, logger="alma")
     with opened(tmp_path) as alma:
         alma.learn(agent="helena", task="Repair the bridge of Lima", outcome="success", strategy_used="rivets")

@@ -1,4 +1,4 @@
-"""A partition that comes from a snapshot answers as one whose vectors were all read, and reads few of them."""
+"""A kind that comes from a snapshot answers as one whose vectors were all read, and reads few of them."""
 
 import subprocess
 import sys
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges
 from alma.vectors import ProjectIndex
-from alma.vectors.copies import content_keys
+from alma.vectors.arrays import content_keys
 from alma.vectors.index import QUIET_SEARCHES
-from alma.vectors.saved import SavedPartition
 
 Make = Callable[..., Any]
 
@@ -30,13 +29,26 @@ class Store:
 
     def __init__(self) -> None:
         self.vectors: dict[int, NDArray[np.float16]] = {}
+        self.rows: dict[int, tuple[int, int, bool, int]] = {}
         self.fetched = 0
 
     def take(self, changes: VectorChanges) -> VectorChanges:
         self.vectors.update(zip(changes.passages.tolist(), changes.vectors, strict=True))
+        columns = (changes.memories, changes.partitions, changes.is_own, changes.ties)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        self.rows.update(zip(changes.passages.tolist(), rows, strict=True))
         for passage in changes.removed.tolist():
             self.vectors.pop(passage, None)
+            self.rows.pop(passage, None)
         return changes
+
+    def image(self, upto: int) -> VectorChanges:
+        """All that it holds, by passage."""
+        passages = sorted(self.rows)
+        memories, partitions, is_own, ties = np.array([self.rows[passage] for passage in passages]).T
+        vectors = np.array([self.vectors[passage] for passage in passages])
+        none = np.empty(0, dtype=np.int64)
+        return VectorChanges(upto, np.array(passages), memories, partitions, is_own > 0, ties, vectors, none)
 
     def fetch(self, passages: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
         """Those that are there, in another order than asked for."""
@@ -47,7 +59,7 @@ class Store:
 
 
 def new_index(run: Callable[[Callable[[], object]], object] = lambda call: call()) -> ProjectIndex:
-    return ProjectIndex(DIMENSION, faiss_above=40, shared_up_to=8, codes_above=40, run=run)
+    return ProjectIndex(DIMENSION, codes_above=40, wide_up_to=40, run=run)
 
 
 def changed(upto: int, rng: np.random.Generator, first: int, count: int, removed: Sequence[int] = ()) -> VectorChanges:
@@ -65,17 +77,15 @@ def restored(
     index: ProjectIndex, store: Store, run: Callable[[Callable[[], object]], object] = lambda call: call()
 ) -> ProjectIndex:
     """What another process makes of a snapshot of the large partition, and of the rows of the small one."""
-    image, made = index.image(), new_index(run)
-    found = index.saved(LARGE)
+    made, found = new_index(run), index.save(LARGE, np.array([LARGE]))
     assert found is not None
     upto, saved = found
-    none = np.empty(0, dtype=np.int64)
+    image, none = store.image(upto), np.empty(0, dtype=np.int64)
     made.apply(VectorChanges(upto, none, none, none, none > 0, none, np.empty((0, DIMENSION), np.float16), none))
     small = np.flatnonzero(image.partitions == SMALL)
-    small = small[np.argsort(image.passages[small])]  # as they are read from a database
     columns = ("passages", "memories", "partitions", "is_own", "ties", "vectors")
     made.hold(VectorChanges(upto, *(getattr(image, name)[small] for name in columns), none))
-    assert made.restore(LARGE, SavedPartition.of(saved.arrays()), store.fetch)
+    made.restore(LARGE, saved, store.fetch)
     return made
 
 
@@ -109,7 +119,7 @@ def test_what_comes_from_a_snapshot_answers_as_what_was_read(seed: int, steps: l
             other.compact()
         else:
             upto, count = upto + 1, 0 if step == "remove" else 24
-            held = whole.image().passages
+            held = np.array(sorted(store.rows))
             removed = rng.choice(held, 0 if step == "add" else 25, replace=False)
             changes = store.take(changed(upto, rng, first, count, removed.tolist()))
             first += count
@@ -176,35 +186,14 @@ def test_from_a_vector_of_another_length_on_all_are_compared(make_changes: Make,
     for each in (index, other):
         each.apply(changes)
         assert each.search(query, partitions=[LARGE], limit=1).passages.tolist() == [MANY]
-        assert each.saved(LARGE) is None
+        assert each.save(LARGE, np.array([LARGE])) is None
     assert answers(other, query, 5) == answers(index, query, 5)
-
-
-def test_codes_of_another_number_of_vectors_are_not_taken(make_changes: Make, unit_vectors: Make) -> None:
-    index, store = filled(make_changes, unit_vectors)
-    found = index.saved(LARGE)
-    assert found is not None
-    arrays = found[1].arrays()
-    short = SavedPartition.of({**arrays, "codes": arrays["codes"][:-64]})
-    other = new_index()
-    assert not other.restore(LARGE, short, store.fetch)
-    assert len(other) == 0
-    other.apply(index.image())
-    query = unit_vectors(1, DIMENSION, seed=3)[0]
-    assert answers(other, query, 5) == answers(index, query, 5)
-
-
-def test_a_small_partition_is_not_taken_from_a_snapshot(make_changes: Make, unit_vectors: Make) -> None:
-    index, store = filled(make_changes, unit_vectors)
-    found = index.saved(LARGE)
-    assert found is not None
-    assert not ProjectIndex(DIMENSION).restore(LARGE, found[1], store.fetch)
 
 
 def test_keys_of_contents_are_the_same_in_every_process() -> None:
     code = """
 import numpy as np
-from alma.vectors.copies import content_keys
+from alma.vectors.arrays import content_keys
 rng = np.random.default_rng(1)
 print(content_keys(np.arange(3), np.arange(3) * 7, rng.standard_normal((3, 30)).astype(np.float16)).tolist())
 """

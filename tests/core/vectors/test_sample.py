@@ -92,7 +92,7 @@ def test_copies_at_the_edge_of_a_sample_are_chosen_alike_by_an_old_index_and_by_
             index.apply(make_changes(upto, removed=gone))
             held = np.setdiff1d(held, gone)
         anew = ProjectIndex(8)
-        anew.apply(index.image())
+        anew.apply(make_changes(1, np.zeros((len(held), 8)), passages=held, memories=held, ties=held % 4))
         assert sample(index, [0]) == sample(anew, [0]) == sorted(held.tolist(), key=lambda memory: (memory % 4, memory))[:100]
 
 
@@ -122,9 +122,9 @@ def test_more_scopes_than_are_remembered_are_still_answered(make_changes: Make) 
     assert counts == [4] * 149
 
 
-@pytest.mark.parametrize("faiss_above", [20_000, 100])
-def test_the_sample_is_scored_as_any_other_memories_are_whatever_came_and_went(make_changes: Make, faiss_above: int) -> None:
-    index = ProjectIndex(8, faiss_above=faiss_above)
+@pytest.mark.parametrize("wide_up_to", [20_000, 100])
+def test_the_sample_is_scored_as_any_other_memories_are_whatever_came_and_went(make_changes: Make, wide_up_to: int) -> None:
+    index = ProjectIndex(8, wide_up_to=wide_up_to)
     vectors = np.random.default_rng(0).standard_normal((600, 8)) / 4
     query = np.ones(8, dtype=np.float32)
     for upto, step in enumerate(np.split(np.arange(600), 6), start=1):

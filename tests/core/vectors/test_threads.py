@@ -34,9 +34,9 @@ def assert_true(found: PassageScores, query: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("faiss_above", [0, 1_500, 10**9], ids=["faiss", "growing", "numpy"])
-def test_readers_see_only_true_rows_while_a_writer_works(faiss_above: int, make_changes: Make) -> None:
-    index, done, start = ProjectIndex(DIMENSION, faiss_above=faiss_above), Event(), Barrier(4)
+@pytest.mark.parametrize("codes_above", [0, 1_500, 10**9], ids=["codes", "growing", "numpy"])
+def test_readers_see_only_true_rows_while_a_writer_works(codes_above: int, make_changes: Make) -> None:
+    index, done, start = ProjectIndex(DIMENSION, codes_above=codes_above), Event(), Barrier(4)
 
     def write() -> None:
         start.wait()

@@ -1,30 +1,37 @@
-"""Cache of the vector index of a project, between calls and between processes."""
+"""Caches of the vector index of a project, between calls and between processes: in this process, or a search outside of it."""
 
 import logging
 import threading
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from alma.errors import AlmaError
+from alma.errors import AlmaError, StorageError
+from alma.folders import lock
 from alma.forking import is_held_elsewhere, renewed_in_children
-from alma.memory.snapshot_files import SavedPartitions, SnapshotFiles
-from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
-from alma.vectors import ProjectIndex, SnapshotIdentity
-from alma.vectors.blocks import Halves, Integers
-from alma.vectors.changes import chosen
-from alma.vectors.index import CODES_ABOVE, FAISS_ABOVE, Run, at_once
+from alma.memory.snapshot_files import SnapshotFiles
+from alma.protocols import CandidateFactory, Project, Snapshotable, StoredVectors, VectorChanges, VectorsRequest
+from alma.vectors import ComposedIndex, ProjectIndex, SnapshotIdentity, StoredScorer, select_added
+from alma.vectors.arrays import Halves, Integers
+from alma.vectors.index import CODES_ABOVE, WIDE_UP_TO, Run, at_once
 
 _LOG = logging.getLogger("alma")
 
-IN_ORDER_FROM = 50_000
-"""If more passages than this are read beside an index, and more than it holds, all are read anew in order: that takes less time."""
+WAIT_SECONDS = 2.0
+"""For this long another process that catches up is waited for: usually it takes in a record or two."""
+LOOK_SECONDS = 0.02
+
+Held = frozenset[int] | None
+"""The partitions that an index holds; `None` for all."""
 
 
 class IndexCache:
-    """Cache of the vector index of one project. It is updated before each use, and large partitions are saved in snapshots between processes.
+    """Cache of the vector index of one project. It is updated before each use, and large kinds are saved in snapshots between processes.
 
     It holds the partitions that were asked for: what other agents stored costs a small reader nothing. Once all are asked for, it holds all.
     """
@@ -35,21 +42,20 @@ class IndexCache:
         *,
         identity: SnapshotIdentity,
         path: Path,
-        faiss_above: int = FAISS_ABOVE,
         codes_above: int = CODES_ABOVE,
+        wide_up_to: int = WIDE_UP_TO,
         keeps_snapshots: bool = True,
         run: Run = at_once,
     ) -> None:
         """Names of snapshots begin as `path`: see `SnapshotFiles`. `run` calls a function beside the call that is running: see `ProjectIndex`."""
         self._project = project
-        self._dimension = identity.fingerprint.dimension
-        self._faiss_above, self._codes_above = faiss_above, codes_above
+        sizes = {"codes_above": codes_above, "wide_up_to": wide_up_to}
+        self._make = partial(ProjectIndex, identity.fingerprint.dimension, kind_of=self._kind_of, run=run, **sizes)
         self._files = SnapshotFiles(project, identity, path)
         self._keeps_snapshots = keeps_snapshots and isinstance(project, Snapshotable)
-        self._run = run
+        self._kinds: dict[int, str] = {}
         self._index: ProjectIndex | None = None
-        self._held: frozenset[int] | None = frozenset()
-        """The partitions that it holds; `None` for all."""
+        self._held: Held = frozenset()
         self._lock = threading.RLock()
         renewed_in_children(self)
 
@@ -70,10 +76,10 @@ class IndexCache:
             index = self._index
             if index is None or not self._holds(partitions):
                 head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
-                if index is not None and index.upto > head:
-                    return self._past(head, partitions)
+                if index is not None and index.upto > head:  # this thread alone gets an index of its past moment
+                    return self._with(self._make(upto=head), frozenset(), head, partitions)[0]
                 try:
-                    index, held = self._with(head, partitions)
+                    index, held = self._with(index, self._held or frozenset(), head, partitions)
                 except BaseException:
                     self._index, self._held = None, frozenset()  # it may hold half of what was read
                     raise
@@ -81,96 +87,78 @@ class IndexCache:
                 self._held = held
             if index.upto < head:
                 for changes in self._project.changes(after=index.upto):
-                    index.apply(changes if self._held is None else _of(changes, self._held))
-                    self._files.note(len(changes.passages) + len(changes.removed))
+                    index.apply(changes if self._held is None else _select(changes, self._held))
             return index
 
-    def _with(self, head: int, partitions: Collection[int] | None) -> tuple[ProjectIndex, frozenset[int] | None]:
+    def _with(
+        self, index: ProjectIndex | None, held: frozenset[int], head: int, partitions: Collection[int] | None
+    ) -> tuple[ProjectIndex, Held]:
         """Returns the index with these partitions as well, and the partitions that it holds. It may still lack what came after its `upto`."""
-        project, everything = self._project, frozenset(self._project.partitions())
-        held = self._held or frozenset[int]()
-        wanted = everything if partitions is None else held.union(partitions)
-        now_held = None if wanted >= everything else wanted
-        snapshots = self._snapshots(wanted - held, head)
-        if not isinstance(project, StoredVectors) or (now_held is None and self._index is None and not snapshots):
-            return self._empty(), None
-        index = self._index if self._index is not None else self._at(head)
-        read, most, gains_anew = 0, max(IN_ORDER_FROM, len(index)), len(index) > 0
-        left = sorted(wanted - held - snapshots.keys())
-        for changes in project.vectors_in(left) if left else ():
-            read += len(changes.passages)
-            if read > most and gains_anew:
-                return self._made(head, wanted, project), now_held
-            index.hold(changes)
-        return self._restored(index, wanted, snapshots, project), now_held
-
-    def _past(self, head: int, partitions: Collection[int] | None) -> ProjectIndex:
-        """Returns an index as of a past moment, for the thread in it alone: in the common index these partitions would lack what came since."""
         project = self._project
-        assert isinstance(project, StoredVectors)  # of others it holds all partitions
-        return self._made(head, project.partitions() if partitions is None else partitions, project)
-
-    def _made(self, head: int, partitions: Collection[int], project: StoredVectors) -> ProjectIndex:
-        """Returns a new index of some partitions."""
-        index, snapshots = self._at(head), self._snapshots(partitions, head)
-        left = sorted(set(partitions) - snapshots.keys())
-        for changes in project.vectors_in(left) if left else ():
+        self._kinds = {number: partition.kind for number, partition in project.partitions().items()}
+        wanted = held.union(self._kinds if partitions is None else partitions)
+        kinds = {self._kinds[number] for number in wanted - held if number in self._kinds} if self._keeps_snapshots else ()
+        loaded = ((kind, self._files.load_kind(kind, head, self._of_kind(kind, wanted))) for kind in sorted(kinds))
+        snapshots = [(kind, *found) for kind, found in loaded if found is not None]
+        is_whole = wanted.issuperset(self._kinds)
+        if not isinstance(project, StoredVectors) or (is_whole and index is None and not snapshots):
+            return self._make(), None
+        index = self._make(upto=head) if index is None else index
+        left, behind = wanted - held, index.upto
+        for kind, upto, arrays in snapshots:
+            index.restore(kind, arrays, self._fetch)
+            there = frozenset(arrays["held"].tolist())
+            left = left.union(self._of_kind(kind, held)) - there
+            wanted, behind = wanted | there, min(behind, upto)
+        for changes in project.vectors_in(sorted(left)) if left else ():
             index.hold(changes)
-        return self._restored(index, partitions, snapshots, project)
+        for changes in project.changes(after=behind) if behind < index.upto else ():
+            index.hold(_select(changes, wanted))
+        return index, None if wanted.issuperset(self._kinds) else wanted
 
-    def _restored(
-        self, index: ProjectIndex, partitions: Collection[int], snapshots: SavedPartitions, project: StoredVectors
-    ) -> ProjectIndex:
-        """Takes partitions from snapshots, and what changed since in all that it holds then."""
-        for number, (_, saved) in snapshots.items():
-            if not index.restore(number, saved, self._fetched):
-                self._files.reject(number)
-                for changes in project.vectors_in([number]):
-                    index.hold(changes)
-        behind = min((upto for upto, _ in snapshots.values()), default=index.upto)
-        if behind < index.upto:
-            for changes in self._project.changes(after=behind):
-                index.hold(_of(changes, partitions))
-                self._files.note(len(changes.passages) + len(changes.removed))
-        return index
+    def _of_kind(self, kind: str, partitions: Collection[int]) -> list[int]:
+        return sorted(number for number in partitions if self._kinds.get(number) == kind)
 
-    def _at(self, head: int) -> ProjectIndex:
-        """Returns an index without any partition as of a journal record."""
-        index = self._empty()
-        none, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
-        vectors = np.empty((0, index.dimension), dtype=np.float16)
-        index.apply(VectorChanges(head, none, none, none, flags, none, vectors, none))
-        return index
+    def _kind_of(self, number: int) -> str:
+        if number not in self._kinds:
+            self._kinds = {row: partition.kind for row, partition in self._project.partitions().items()}
+        return self._kinds[number]
 
-    def _empty(self) -> ProjectIndex:
-        return ProjectIndex(self._dimension, faiss_above=self._faiss_above, codes_above=self._codes_above, run=self._run)
-
-    def _snapshots(self, wanted: Collection[int], head: int) -> SavedPartitions:
-        return self._files.partitions(wanted, head) if self._keeps_snapshots else {}
-
-    def _fetched(self, passages: Integers) -> tuple[Integers, Halves]:
+    def _fetch(self, passages: Integers) -> tuple[Integers, Halves]:
         assert isinstance(self._project, Snapshotable)
         return self._project.vectors_at(passages.tolist())
 
     def save(self) -> None:
-        """Writes snapshots of what is held, without purged memories, where they save the next process much time. Work beside calls ends."""
+        """Writes snapshots of large kinds, without purged memories, where they are missing or stale. Work beside calls ends."""
         if self._index is None:
             return
         self._index.stop()
-        if not self._keeps_snapshots or not self._index.large():
+        if not self._keeps_snapshots:
             return
         try:
-            index = self.current(self._held)
             with self._lock:
-                self._files.save(index)
+                self._save()
         except (OSError, AlmaError) as error:
             _LOG.warning("a vector snapshot was not written: %s; the next process reads the database instead", error)
+
+    def _save(self) -> None:
+        index = self.current(self._held)
+        large = [str(kind) for kind in index.large()]
+        stale = [kind for kind in large if index.is_stale(kind) or self._files.lack(kind)]
+        if stale and self._held is not None:  # what another process saved stays saved
+            found = [self._files.load_kind(kind, index.upto) for kind in stale]
+            index = self.current(self._held.union(*(each[1]["held"].tolist() for each in found if each is not None)))
+        for kind in stale:
+            held = self._of_kind(kind, self._kinds if self._held is None else self._held)
+            if (saved := index.save(kind, np.array(held, dtype=np.int64))) is not None:
+                self._files.save_kind(kind, *saved)
+        if large:
+            self._files.save_texts(is_changed=bool(stale))
 
     def renew_in_child(self) -> None:
         """Keeps the index, unless another thread was changing it."""
         if is_held_elsewhere(self._lock):
             self._index, self._held = None, frozenset()
-            self._files.forget()
         if self._index is not None:
             self._index.renew_locks()
         self._lock = threading.RLock()
@@ -182,8 +170,70 @@ class IndexCache:
             return self._files.drop()
 
 
-def _of(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
+def _select(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
     """Returns the part of changes that concerns these partitions. What moved to another one leaves."""
     stays = np.isin(changes.partitions, np.fromiter(partitions, np.int64, len(partitions)))
-    left = chosen(changes, stays)
+    left = select_added(changes, stays)
     return left if left is changes else replace(left, removed=np.concatenate([changes.removed, changes.passages[~stays]]))
+
+
+class IndexOutside:
+    """Has the uses of an `IndexCache`: gives the index when it has caught up with the journal. Nothing of it is kept in a file."""
+
+    def __init__(self, project: Project, request: VectorsRequest, make: CandidateFactory, *, locks_itself: bool = False) -> None:
+        """A search that `locks_itself` orders those that catch up at once, also on several machines.
+
+        `ConfigurationError` if a setting of the search is missing or wrong.
+        """
+        self._project, self._request, self._make, self._locks_itself = project, request, make, locks_itself
+        self._lock = threading.RLock()
+        self._index: ComposedIndex | None = self._made()
+        renewed_in_children(self)
+
+    def renew_in_child(self) -> None:
+        """Begins anew after a fork: connections belong to the parent."""
+        self._lock = threading.RLock()
+        self._index = None
+
+    def current(self, partitions: Collection[int] | None = None) -> ComposedIndex:
+        """Returns the index with everything that any process has written so far. It holds all partitions."""
+        head = self._project.head()
+        with self._lock:
+            if self._index is None:
+                self._index = self._made()
+            self._index.follow(head)
+            return self._index
+
+    def save(self) -> None:
+        """Catches up and closes the connection."""
+        if self._index is not None:
+            with suppress(AlmaError):
+                self.current()
+            self._index.close()
+
+    def drop_snapshot(self) -> bool | None:
+        """Has what was deleted leave the search at once, where it can be reached. There is no snapshot."""
+        with suppress(AlmaError):
+            self.current()
+        return False
+
+    def _made(self) -> ComposedIndex:
+        assert isinstance(self._project, StoredVectors)
+        request = self._request
+        scorer = StoredScorer(self._project, request.fingerprint.dimension)
+        name = f"the search of vectors of project {request.project}"
+        return ComposedIndex(
+            self._project, scorer, self._make(request), name=name, catching_up=nullcontext if self._locks_itself else self._alone
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Locks the search against other processes that catch up. `StorageError` if one does for longer than `WAIT_SECONDS`."""
+        path = Path(self._request.folder) / f"{self._request.name}.catching-up"
+        with path.open("ab") as file:
+            until = time.monotonic() + WAIT_SECONDS
+            while not lock(file.fileno()):
+                if time.monotonic() > until:
+                    raise StorageError("another process is filling it")
+                time.sleep(LOOK_SECONDS)
+            yield

@@ -20,7 +20,7 @@ from alma.embedding.scale import Scale
 from alma.errors import StorageError, ValidationError
 from alma.memory.arguments import checked_call
 from alma.memory.forecasting import JudgedBag
-from alma.memory.index_cache import IndexCache
+from alma.memory.index_cache import IndexCache, IndexOutside
 from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pool import Pool
 from alma.memory.readable import ReadableScopes
@@ -28,7 +28,6 @@ from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.snapshot_files import deleted
 from alma.memory.texts import TextVectors
-from alma.memory.vectors_outside import IndexOutside
 from alma.memory.watching import Watcher
 from alma.protocols import (
     CachesVectors,
@@ -122,7 +121,7 @@ class OpenStore:
             project,
             identity=identity,
             path=self._snapshot_path(name),
-            faiss_above=self.sizes.faiss_above,
+            codes_above=self.sizes.codes_above,
             keeps_snapshots=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
             run=self._beside,
         )

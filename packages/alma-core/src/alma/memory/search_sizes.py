@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from alma.protocols import CommonWords
 from alma.retrieval import bm25
-from alma.vectors.index import FAISS_ABOVE
+from alma.vectors.index import CODES_ABOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class SearchSizes:
     A scope of at most `all_up_to` memories is searched whole, and is its own background. For a larger one, `sample` memories are the
     background, and each arm contributes at least `hits` candidates. A scope of at most `beside_above` is searched faster than another
     thread can start. Of a scope that is limited by time, up to `all_within` memories are all
-    compared. `common` defines the words that are left out of a question, and `faiss_above` the number of passages of a project
-    above which FAISS searches.
+    compared. `common` defines the words that are left out of a question, and `codes_above` the number of contents of a
+    kind above which FAISS searches.
     """
 
     all_up_to: int = 2_000
@@ -24,4 +24,4 @@ class SearchSizes:
     hits: int = 100
     beside_above: int = 20_000
     common: CommonWords = bm25.COMMON
-    faiss_above: int = FAISS_ABOVE
+    codes_above: int = CODES_ABOVE

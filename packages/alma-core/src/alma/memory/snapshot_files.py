@@ -1,4 +1,4 @@
-"""Snapshots of one project beside its database: one for each large partition, and one of the lengths of its texts.
+"""Snapshots of one project beside its database: one for each large kind of memory, and one of the lengths of its texts.
 
 They are caches. What is unusable is ignored and written anew; what was purged leaves with all of them.
 """
@@ -7,25 +7,18 @@ import glob
 import logging
 from collections.abc import Collection
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 from alma import folders
-from alma.errors import AlmaError
 from alma.protocols import Project, Snapshotable, StoredVectors
 from alma.types.found import TextLengths
-from alma.vectors import ProjectIndex, SnapshotIdentity, codes_layout, load, save
-from alma.vectors.saved import SavedPartition
+from alma.vectors import SnapshotIdentity, codes_layout, load, save
 from alma.vectors.snapshot import Arrays
 
 _LOG = logging.getLogger("alma")
 
-STALE = 64
-"""A snapshot is written again once more than one in this many of its passages changed. Until then each process reads the changes."""
-
 TEXTS = "texts"
-
-SavedPartitions = dict[int, tuple[int, SavedPartition]]
-"""Partitions, each with the journal `seq` that it is as of."""
 
 
 def deleted(path: Path) -> bool:
@@ -40,94 +33,64 @@ def deleted(path: Path) -> bool:
 
 
 class SnapshotFiles:
-    """The snapshots of a project. Their names are that of `path` with what they hold before the suffix. Not thread-safe."""
+    """The snapshots of a project. Their names are that of `path` with their content before the suffix. Not thread-safe."""
 
     def __init__(self, project: Project, identity: SnapshotIdentity, path: Path) -> None:
         self._project, self._identity, self._path = project, identity, path
-        self._changed = 0
-        self._known: dict[str, int] = {}
-        """How many passages had changed when a snapshot was read or written, by what it holds."""
+        self._has_texts = False
 
-    def note(self, changed: int) -> None:
-        """Notes that this many more passages changed since the snapshots that were read."""
-        self._changed += changed
-
-    def partitions(self, wanted: Collection[int], head: int) -> SavedPartitions:
-        """Returns those of the partitions that there is a usable snapshot of. With the first, the project gets the lengths of its texts."""
-        found: SavedPartitions = {}
-        for number in wanted:
-            if (loaded := self._loaded(str(number), head)) is not None:
-                try:
-                    found[number] = loaded[0], SavedPartition.of(loaded[1])
-                except AlmaError as error:
-                    self.reject(number)
-                    _LOG.info("snapshot %s is not used: %s", self._file(str(number)), error)
-        if found and TEXTS not in self._known:
-            self._load_texts(head)
+    def load_kind(self, kind: str, head: int, wanted: Collection[int] = ()) -> tuple[int, Arrays] | None:
+        """Returns a kind of memory as `ProjectIndex.save` gave it, if any of the wanted partitions is in its snapshot. With the first kind, the
+        project gets the lengths of its texts."""
+        found = self._load(_name(kind), head, wanted)
+        if found is not None and not self._has_texts and isinstance(self._project, Snapshotable):
+            texts = self._load(TEXTS, head)
+            if texts is not None:
+                self._project.hold_text_lengths(TextLengths(texts[0], **texts[1]))
+                self._has_texts = True
         return found
 
-    def reject(self, number: int) -> None:
-        """Has the snapshot of a partition written anew: its content is of no use."""
-        self._known.pop(str(number), None)
+    def lack(self, kind: str) -> bool:
+        """Returns True if there is no file of a kind."""
+        return not self._file(_name(kind)).exists()
 
-    def save(self, index: ProjectIndex) -> None:
-        """Writes the snapshots of the large partitions of an index, where they are missing or stale. What is purged meanwhile is in none."""
-        numbers = index.large()
-        if numbers:
-            deleted(self._path)  # the snapshot of a former version, which held all vectors
-        for number in numbers:
-            if self._is_stale(str(number), len(index)) and (made := index.saved(number)) is not None:
-                upto, saved = made
-                self._save(str(number), saved.arrays(), upto)
-        if numbers and isinstance(self._project, Snapshotable):
+    def save_kind(self, kind: str, upto: int, arrays: Arrays) -> None:
+        """Writes the snapshot of a kind."""
+        self._save(_name(kind), arrays, upto)
+
+    def save_texts(self, *, is_changed: bool) -> None:
+        """Writes the lengths of the texts, if they changed since they were read, or there is no usable snapshot of them."""
+        deleted(self._path)  # the snapshot of a former version, which held all vectors
+        if isinstance(self._project, Snapshotable) and (is_changed or not self._has_texts or not self._file(TEXTS).exists()):
             lengths = self._project.text_lengths()
-            if lengths.upto and self._is_stale(TEXTS, len(lengths.memories)):
+            if lengths.upto:
                 arrays: Arrays = {"memories": lengths.memories, "partitions": lengths.partitions, "lengths": lengths.lengths}
                 self._save(TEXTS, arrays, lengths.upto)
 
     def drop(self) -> bool | None:
         """Deletes all. Returns whether there were any; `None` if one could not be deleted, which is logged."""
-        self._known.clear()
         try:
             listed = [self._path, *self._path.parent.glob(f"{glob.escape(self._path.stem)}.*{self._path.suffix}")]
         except OSError as error:  # no descriptor is left, say: the work of the call itself is done
-            _LOG.warning(
-                "%s could not be read, so snapshots in it stay: %s; delete them yourself",
-                self._path.parent,
-                error.strerror or error,
-            )
+            reason = error.strerror or error
+            _LOG.warning("%s could not be read, so snapshots in it stay: %s; delete them yourself", self._path.parent, reason)
             return None
         found = [path for path in listed if path.exists()]
         are_gone = [deleted(path) for path in found]
         folders.sweep(self._path.parent, f".{glob.escape(self._path.stem)}.*.tmp")  # drafts of killed writers
         return bool(found) if all(are_gone) else None
 
-    def forget(self) -> None:
-        """Forgets what was read: in a child process whose parent was reading."""
-        self._known.clear()
-
-    def _load_texts(self, head: int) -> None:
-        loaded = self._loaded(TEXTS, head)
-        if loaded is not None and isinstance(self._project, Snapshotable):
-            upto, arrays = loaded
-            lengths = TextLengths(upto, *(arrays[name] for name in ("memories", "partitions", "lengths")))
-            self._project.hold_text_lengths(lengths)
-
-    def _loaded(self, content: str, head: int) -> tuple[int, Arrays] | None:
+    def _load(self, content: str, head: int, wanted: Collection[int] = ()) -> tuple[int, Arrays] | None:
         path = self._file(content)
         if not path.exists():
             return None
-        loaded = load(path, self._identified(content), newest=head, head_at=self._project.head_at)
-        if loaded is not None:
-            self._known[content] = self._changed
-        return loaded
+        return load(path, self._identified(content), newest=head, head_at=self._project.head_at, wanted=wanted)
 
     def _save(self, content: str, arrays: Arrays, upto: int) -> None:
         head = self._project.head_at(upto)
         if not head or self._was_purged_since(upto):
             return
         save(arrays, self._file(content), self._identified(content), upto=upto, head=head)
-        self._known[content] = self._changed
         # another process may have purged meanwhile, and deleted the former snapshot before this one was there
         if self._was_purged_since(upto):
             self.drop()
@@ -135,12 +98,13 @@ class SnapshotFiles:
     def _was_purged_since(self, upto: int) -> bool:
         return isinstance(self._project, StoredVectors) and self._project.touched(after=upto) is None
 
-    def _is_stale(self, content: str, size: int) -> bool:
-        known = self._known.get(content)
-        return known is None or STALE * (self._changed - known) > size or not self._file(content).exists()
-
     def _identified(self, content: str) -> SnapshotIdentity:
-        return replace(self._identity, content=content if content == TEXTS else f"partition {content}, {codes_layout()}")
+        return replace(self._identity, content=content if content == TEXTS else f"{content}, {codes_layout()}")
 
     def _file(self, content: str) -> Path:
         return self._path.with_name(f"{self._path.stem}.{content}{self._path.suffix}")
+
+
+def _name(kind: str) -> str:
+    """Returns what names of snapshots of a kind have, whatever characters its own name has."""
+    return f"kind-{blake2b(kind.encode(), digest_size=8).hexdigest()}"

@@ -41,7 +41,10 @@ class VectorIndex(ExactScorer, Protocol):
         """Applies changes in journal order. Changes at or before `upto` are ignored. All or nothing."""
 
     def search(self, query: "Vector", /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """Returns the `limit` live passages of *each* partition with the greatest cosine: best first within a partition, equal ones by tie."""
+        """Returns the `limit` live passages of *each* partition with the greatest cosine: best first within a partition, equal ones by tie.
+
+        An index that knows the kinds of partitions does so for each kind.
+        """
 
 
 class CandidateSearch(Protocol):

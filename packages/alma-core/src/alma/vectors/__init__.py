@@ -1,23 +1,23 @@
-"""Vector search: inside the process, exact in numpy and flat FAISS above, with snapshots of codes; or by a search outside and stored vectors."""
+"""Vector search: inside the process, exact in numpy and by codes of FAISS above, with snapshots; or by a search outside and stored vectors."""
 
-from alma.vectors.composed import ComposedIndex
-from alma.vectors.flat_faiss import codes_layout
-from alma.vectors.in_process import InProcessSearch
-from alma.vectors.index import ProjectIndex
+from alma.vectors.arrays import ascending
+from alma.vectors.codes import codes_layout
+from alma.vectors.composed import ComposedIndex, StoredScorer
+from alma.vectors.index import ProjectIndex, select_added
 from alma.vectors.snapshot import SnapshotIdentity, load, save
-from alma.vectors.stored import StoredScorer
 
 AnyIndex = ProjectIndex | ComposedIndex
-"""What retrieval searches."""
+"""The index that retrieval searches."""
 
 __all__ = [
     "AnyIndex",
     "ComposedIndex",
-    "InProcessSearch",
     "ProjectIndex",
     "SnapshotIdentity",
     "StoredScorer",
+    "ascending",
     "codes_layout",
     "load",
     "save",
+    "select_added",
 ]

@@ -2,10 +2,14 @@
 
 A rotation by fixed signs and a cosine transform makes the coordinates of any unit vector look normally distributed with a variance of
 1 / dimension. Each is then rounded to one of the four levels that are best for a normal distribution (Max 1960, "Quantizing for minimum
-distortion", table I). Nothing is learned from the vectors, so a code depends on its vector alone. An inner product of a unit query with
-a rounded vector deviates from the exact one by `deviation`, as a normal variable: measured .0176 for 384 dimensions, .0175 by the formula.
+distortion", table I). Nothing is learned from the vectors, so a code depends on its vector alone. Rounding shortens a vector by its mean square
+error, for which estimates are corrected. They deviate from the exact products by `deviation`, as normal variables.
+
+The only module that imports FAISS, when the first codes are made.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from math import sqrt
 from typing import Any
@@ -13,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.vectors.blocks import Bytes, Halves, Integers, Matrix, Vector, widened
+from alma.errors import MissingDependencyError
+from alma.vectors.arrays import Halves, Integers, Matrix, Vector, widen
 
 LEVELS = np.array([-1.5104, -0.4528, 0.4528, 1.5104], dtype=np.float32)
 DISTORTION = 0.1175
@@ -22,10 +27,28 @@ NOT_A_UNIT = 0.01
 """A vector whose squared length differs by more from 1 would be rounded badly."""
 LEAST_DIMENSION = 32
 """Estimates of shorter vectors are rough, and FAISS leaves out some of many that are equal."""
-LANES = 32
-NIBBLE = np.uint8(0x0F)
 
 _SEED = 20_260_101
+
+Bits = NDArray[np.uint8]
+
+
+def _faiss() -> Any:
+    """Returns the module. Raises `MissingDependencyError` where FAISS is not installed."""
+    try:
+        import faiss  # type: ignore[import-untyped, unused-ignore] # FAISS ships no types
+    except ImportError as error:
+        message = f"an index of this size needs FAISS, which cannot be imported ({error}): install faiss-cpu"
+        raise MissingDependencyError(message) from error
+    return faiss
+
+
+def codes_layout() -> str:
+    """Names the layout of saved codes, so that none is read that another version wrote, or without FAISS."""
+    try:
+        return f"codes of one list of FAISS {_faiss().__version__}"
+    except MissingDependencyError:
+        return "no codes"
 
 
 @lru_cache(maxsize=4)
@@ -39,109 +62,74 @@ def rotation(dimension: int) -> Matrix:
 
 
 class Codes:
-    """The codes of the vectors of a block, by position, in a FAISS index that compares 32 of them at once. Not thread-safe.
+    """The codes of vectors, numbered from 0, in a FAISS index that compares 32 of them at once. Not thread-safe.
 
     Two dimensions share one of 16 centroids, the pairs of levels, so it is a product quantiser that needs no training (Guo et al. 2020 and
-    André et al. 2021 describe its search). Takes a quarter of a byte a dimension.
+    André et al. 2021 describe its search). Takes a quarter of a byte a dimension, and 8 bytes. The index is an inverted file of one list, since a
+    flat one takes no selector.
     """
 
-    __slots__ = ("_faiss", "_index", "_packer", "_places", "_rotation", "_shifts", "deviation")
+    __slots__ = ("_faiss", "_index", "_rotation", "deviation")
 
-    def __init__(self, faiss: Any, dimension: int) -> None:
+    def __init__(self, dimension: int, saved: Bits | None = None) -> None:
+        """Takes codes that were saved by `packed`, or begins without any."""
+        self._faiss = faiss = _faiss()
         padded = dimension + dimension % 2
-        self._faiss = faiss
-        self._rotation = rotation(padded)
-        self.deviation = sqrt(DISTORTION / padded)
-        self._index = faiss.IndexPQFastScan(padded, padded // 2, 4, faiss.METRIC_INNER_PRODUCT)
-        pairs = np.stack([np.repeat(LEVELS, 4), np.tile(LEVELS, 4)], axis=1) / np.float32(sqrt(padded))
-        faiss.copy_array_to_vector(np.tile(pairs.ravel(), padded // 2), self._index.pq.centroids)
-        self._index.is_trained = True
-        self._packer = self._index.get_CodePacker()
-        self._places, self._shifts = _layout(self._packer)
+        self._rotation, self.deviation = rotation(padded), sqrt(DISTORTION / (1 - DISTORTION) / padded)
+        self._index = self._empty(padded) if saved is None else faiss.deserialize_index(saved)
 
-    @classmethod
-    def unpacked(cls, faiss: Any, dimension: int, packed: Bytes, count: int) -> "Codes | None":
-        """Returns the codes of `count` vectors that were packed before; `None` if they are not as many."""
-        codes = cls(faiss, dimension)
-        if len(packed) != (count + -count % LANES) // LANES * codes._packer.block_size:
-            return None
-        codes._resize(count)
-        codes._blocks().reshape(-1)[:] = packed
-        return codes
+    def _empty(self, dimension: int) -> Any:
+        faiss = self._faiss
+        middle = faiss.IndexFlat(dimension, faiss.METRIC_INNER_PRODUCT)
+        middle.add(np.zeros((1, dimension), dtype=np.float32))
+        index = faiss.IndexIVFPQFastScan(middle, dimension, 1, dimension // 2, 4, faiss.METRIC_INNER_PRODUCT)
+        index.by_residual = False
+        pairs = np.stack([np.repeat(LEVELS, 4), np.tile(LEVELS, 4)], axis=1) / np.float32(sqrt(dimension))
+        faiss.copy_array_to_vector(np.tile(pairs.ravel(), dimension // 2), index.pq.centroids)
+        index.is_trained = True
+        index.referenced_objects = [middle]  # as FAISS's own constructor does: the list does not own its quantiser
+        return index
 
-    def packed(self) -> Bytes:
-        """Returns the codes as FAISS keeps them, whose layout may depend on its version, as a view."""
-        return self._blocks().reshape(-1)
+    def packed(self) -> Bits:
+        """Returns the codes as FAISS writes them, whose layout may depend on its version."""
+        packed: Bits = self._faiss.serialize_index(self._index)
+        return packed
 
     def __len__(self) -> int:
         """Returns the number of codes."""
         return int(self._index.ntotal)
 
-    def append(self, vectors: Halves, /) -> bool:
+    def append(self, vectors: Halves | Matrix, /) -> bool:
         """Appends the codes of vectors, and returns True. Returns False, and appends nothing, if one of them is no unit vector."""
-        whole = widened(vectors)
+        whole = widen(vectors)
         if (np.abs(np.vecdot(whole, whole) - 1) > NOT_A_UNIT).any():
             return False
-        self._index.add(self._rotated(whole))
+        with self._one_thread():
+            self._index.add(self._rotate(whole))
         return True
 
-    def nearest(self, query: Vector, count: int, /) -> tuple[Vector, Integers]:
-        """Returns the `count` greatest products with the rounded vectors, descending, and their positions. Of products that are all equal
-        FAISS may leave out some."""
-        products, positions = self._index.search(self._rotated(query[np.newaxis]), count)
-        found = positions[0] >= 0
-        return products[0][found], positions[0][found]
+    def nearest(self, query: Vector, count: int, /, among: Bits | None) -> tuple[Vector, Integers]:
+        """Returns estimates of the `count` greatest products with vectors, descending, and the numbers of these: of all, or of those whose bits are
+        set. Of estimates that are all equal FAISS may leave out some."""
+        parameters = None
+        if among is not None:
+            parameters = self._faiss.IVFSearchParameters(nprobe=1, sel=self._faiss.IDSelectorBitmap(among))
+        with self._one_thread():
+            products, numbers = self._index.search(self._rotate(query[np.newaxis]), count, params=parameters)
+        found = numbers[0] >= 0
+        return products[0][found] / np.float32(1 - DISTORTION), numbers[0][found]
 
-    def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
-        """Copies the codes at `movers` over those at `holes` and drops all positions from `length` on."""
-        self._put(holes, self._at(movers))
-        self.cut(length)
-
-    def cut(self, length: int, /) -> None:
-        """Drops all positions from `length` on."""
-        left = np.arange(length, min(len(self), length + -length % LANES))
-        self._put(
-            left, np.zeros((len(left), self._places.shape[1]), dtype=np.uint8)
-        )  # FAISS appends by setting bits of what is 0
-        self._resize(length)
-
-    def _resize(self, length: int) -> None:
-        end = length + -length % LANES
-        self._index.ntotal = length
-        self._index.ntotal2 = end
-        self._index.codes.resize(end // LANES * self._packer.block_size)
-
-    def _rotated(self, vectors: Matrix) -> Matrix:
+    def _rotate(self, vectors: Matrix) -> Matrix:
         missing = len(self._rotation) - vectors.shape[1]
         return (np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors) @ self._rotation
 
-    def _at(self, positions: Integers) -> NDArray[np.uint8]:
-        """Returns the numbers of the centroids at some positions."""
-        lanes = positions % LANES
-        found = self._blocks()[positions[:, np.newaxis] // LANES, self._places[lanes]]
-        return (found >> self._shifts[lanes, np.newaxis]) & NIBBLE
-
-    def _put(self, positions: Integers, numbers: NDArray[np.uint8]) -> None:
-        """Writes the numbers of the centroids at some positions."""
-        blocks, lanes = self._blocks(), positions % LANES
-        for shift in (0, 4):  # two lanes share a byte
-            chosen = self._shifts[lanes] == shift
-            rows, places = positions[chosen, np.newaxis] // LANES, self._places[lanes[chosen]]
-            blocks[rows, places] = (blocks[rows, places] & (NIBBLE << (4 - shift))) | numbers[chosen] << shift
-
-    def _blocks(self) -> NDArray[np.uint8]:
-        """Returns the packed codes as a view, a row for each block of 32."""
-        codes = self._index.codes
-        packed: NDArray[np.uint8] = self._faiss.rev_swig_ptr(codes.get(), codes.size())
-        return packed.reshape(-1, self._packer.block_size)
-
-
-def _layout(packer: Any) -> tuple[Integers, NDArray[np.uint8]]:
-    """Returns where FAISS puts the code of each lane of a block: its bytes, ascending, and by how much they are shifted."""
-    places, shifts = [], []
-    for lane in range(LANES):
-        block = np.zeros((1, packer.block_size), dtype=np.uint8)
-        packer.pack_1(np.full(packer.code_size, 0xFF, dtype=np.uint8), lane, block)
-        places.append(np.flatnonzero(block[0]))
-        shifts.append(4 if block.max() > NIBBLE else 0)
-    return np.array(places), np.array(shifts, dtype=np.uint8)
+    @contextmanager
+    def _one_thread(self) -> Iterator[None]:
+        """Runs FAISS in one thread: the scan of one query gains nothing from OpenMP, whose idle threads would spin on cores that other work
+        needs. The setting belongs to the calling thread and is restored afterwards."""
+        threads = self._faiss.omp_get_max_threads()
+        self._faiss.omp_set_num_threads(1)
+        try:
+            yield
+        finally:
+            self._faiss.omp_set_num_threads(threads)

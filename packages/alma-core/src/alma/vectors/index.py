@@ -1,40 +1,32 @@
-"""The vector index of one project: exact in numpy while it is small, flat float16 FAISS above, with codes for large partitions."""
+"""The vector index of one project: exact in numpy where a kind of memory is small, by codes of FAISS and refined exactly above."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import ValidationError
+from alma.errors import MissingDependencyError, ValidationError
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.blocks import Comparison, Vector
-from alma.vectors.changes import checked
-from alma.vectors.contents import SCOPES_KEPT, SHARED, Contents
-from alma.vectors.groups import best_of_each
+from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Vector, ascending
+from alma.vectors.kind import SCOPES_KEPT, Arrays, Fetch, KindIndex
 from alma.vectors.locks import SharedLock
-from alma.vectors.sample import Sample
-from alma.vectors.sample_cache import Gathered, KeptVectors
-from alma.vectors.saved import FetchPassages, SavedPartition
-from alma.vectors.scans import Scans
-from alma.vectors.scopes import Scope
-from alma.vectors.table import ascending
 
-Integers = NDArray[np.int64]
+_LOG = logging.getLogger("alma")
 
-FAISS_ABOVE = 20_000
-CODES_ABOVE = 20_000
-"""Partitions of more passages have codes, too. Up to here a search is exact."""
+CODES_ABOVE = 8_000
+"""Kinds of more contents have codes, too. Up to here a search is exact (28 November 2026: at 10,000 numpy took 2.2 ms, codes .5 ms)."""
+WIDE_UP_TO = 20_000
+"""Vectors of a kind of more contents are float16."""
 RECALL = 0.99
 """Share of the nearest 50 passages that a search finds at least, measured on sentences of conversations (`benchmarks.nearest`)."""
-SMALL = 4_000
-"""Partitions of at most this many passages are searched together: searching one takes less time than the overhead of a search."""
-SHARED_UP_TO = 128
-"""Partitions of at most this many passages share a shelf, so that thousands of them are searched at once."""
 
 QUIET_SEARCHES = 8
-"""A process that asks a few questions after it read a snapshot does not read all vectors."""
+"""A process that asks a few questions makes no codes of kinds that numpy searches well, and does not read all vectors after a snapshot."""
+STALE = 64
+"""A kind is saved again once more than one in this many of its passages changed. Until then each process reads the changes."""
 
 Run = Callable[[Callable[[], object]], object]
 """Calls a function, now or later, in this thread or in another one."""
@@ -45,18 +37,28 @@ def at_once(call: Callable[[], object]) -> None:
     call()
 
 
-NO_SCORES: Vector = np.empty(0, dtype=np.float32)
-_NO_ROWS: Integers = np.empty(0, dtype=np.int64)
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The memories of some partitions with the smallest ties, by ascending tie, the last of these, and the number of all memories."""
+
+    memories: Integers
+    last: int
+    count: int
+
+    def after(self, added: VectorChanges, partitions: Sequence[int]) -> "Sample | None":
+        """Returns the sample after passages of new memories came; `None` if any of these may be in it."""
+        inside = np.isin(added.partitions, partitions)
+        if len(self.memories) == self.count or (added.ties[inside] <= self.last).any():
+            return None
+        return replace(self, count=self.count + len(ascending(added.memories[inside])))
 
 
 class ProjectIndex:
     """Implements `alma.protocols.VectorIndex`: a search over vectors of `dimension` that arrive as float16. Thread-safe.
 
-    Up to `faiss_above` live passages in the project, vectors are float32 numpy matrices: one per partition, and a common one for
-    partitions of up to `shared_up_to` passages. Above, every larger partition is a flat float16 FAISS index, and FAISS is imported only
-    then. FAISS selects the nearest passages and numpy computes their scores, so that a score is the same to the last bit whatever the
-    project holds. The search is exact in partitions of up to `codes_above` passages. In a larger one FAISS selects by codes of two bits a
-    dimension, and may miss a passage: it finds `RECALL` of the nearest 50, in practice all of them.
+    A search finds the best of each kind of memory. In a kind of up to `codes_above` contents it is exact. In a larger one FAISS selects by codes of
+    two bits a dimension, and may miss a passage: it finds `RECALL` of the nearest 50, in practice all of them. Numpy computes the scores, so that a
+    score is the same to the last bit whatever the project holds.
 
     Copies are passages of one partition with one tie and one vector. They share that vector and are compared with a query once. All
     passages of a memory are expected to be in one partition and to have one tie.
@@ -66,20 +68,27 @@ class ProjectIndex:
         self,
         dimension: int,
         *,
-        faiss_above: int = FAISS_ABOVE,
-        shared_up_to: int = SHARED_UP_TO,
+        kind_of: Callable[[int], Hashable] = int,
         codes_above: int = CODES_ABOVE,
+        wide_up_to: int = WIDE_UP_TO,
         run: Run = at_once,
+        upto: int = 0,
     ) -> None:
-        """`run` calls a function, at once or in another thread. After a search it makes missing codes, without which searches are
-        exact."""
+        """`kind_of` returns the kind of a partition; without it each is a kind of its own. `run` calls a function, at once or in another thread.
+        After a search it makes missing codes, without which searches are exact. It holds nothing, as of the record `upto`."""
         if dimension < 1:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
-        self._dimension = dimension
-        self._faiss_above, self._shared_up_to, self._codes_above = faiss_above, shared_up_to, codes_above
-        self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, 0
-        self._clear()
+        self._dimension, self._kind_of_partition = dimension, kind_of
+        self._codes_above, self._wide_up_to = codes_above, wide_up_to
+        self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, QUIET_SEARCHES
+        self._clear(upto)
         self.renew_locks()
+
+    def _clear(self, upto: int = 0) -> None:
+        self._upto = upto
+        self._kinds: dict[Hashable, KindIndex] = {}
+        self._kind_of: dict[int, Hashable] = {}
+        self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
 
     @property
     def upto(self) -> int:
@@ -93,345 +102,295 @@ class ProjectIndex:
 
     def __len__(self) -> int:
         """Returns the number of live passages."""
-        return self._table.live_count
+        return sum(map(len, self._kinds.values()))
+
+    @property
+    def has_copies(self) -> bool:
+        """True when any passage is a copy of another."""
+        return any(kind.has_copies for kind in self._kinds.values())
 
     def renew_locks(self) -> None:
         """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
         index."""
-        self._lock, self._sampling, self._encoding = SharedLock(), Lock(), Lock()
-        for block in self._contents.coded():
-            block.drop_unfinished()
+        self._lock, self._encoding = SharedLock(), Lock()
+        for kind in self._kinds.values():
+            kind.drop_unfinished()
 
     def apply(self, changes: VectorChanges, /) -> None:
         """Applies changes in journal order; those at or before `upto` are ignored.
 
         A passage that is held already is replaced. Raises `ValidationError`, and changes nothing, when the arrays do not fit together or
-        a vector is not finite. When it fails half-way (no memory, no FAISS), the index is left empty with `upto` 0, to be filled again.
+        a vector is not finite. When it fails half-way (no memory), the index is left empty with `upto` 0, to be filled again.
         """
-        if changes.upto <= self._upto:
-            return
-        changes = checked(changes, self._dimension)
-        with self._lock.writing():
-            if changes.upto <= self._upto:
-                return
-            try:
-                self._take(changes)
-            except BaseException:
-                self._clear()
-                raise
-            self._is_unfinished = self._contents.unfinished() is not None
+        if changes.upto > self._upto:
+            self._change(changes, is_hold=False)
 
     def hold(self, changes: VectorChanges, /) -> None:
         """Takes in all passages of partitions that it left out so far. `upto` stays.
 
         They may be as of a later record than `upto`: the changes up to there can be applied again. Fails as `apply` does.
         """
-        changes = checked(changes, self._dimension)
+        self._change(changes, is_hold=True)
+
+    def _change(self, changes: VectorChanges, *, is_hold: bool) -> None:
+        self._check(changes)
         with self._lock.writing():
+            if not is_hold and changes.upto <= self._upto:
+                return
             try:
-                self._take(replace(changes, upto=self._upto))
+                self._take(changes)
             except BaseException:
                 self._clear()
                 raise
-            self._is_unfinished = self._contents.unfinished() is not None
+            self._upto = self._upto if is_hold else changes.upto
+            self._is_unfinished = any(kind.is_unfinished for kind in self._kinds.values())
 
-    def stop(self) -> None:
-        """Makes no more codes. What another thread has begun ends within milliseconds."""
-        self._is_stopped = True
+    def _check(self, changes: VectorChanges) -> None:
+        count, shape = len(changes.passages), changes.vectors.shape
+        if shape != (count, self._dimension):
+            raise ValidationError(f"{count} passages need vectors of shape {(count, self._dimension)}, not {shape}")
+        columns = (changes.passages, changes.memories, changes.partitions, changes.is_own, changes.ties)
+        if any(column.shape != (count,) for column in columns) or changes.removed.ndim != 1:
+            raise ValidationError(f"columns of {count} passages do not fit together")
+        if not np.isfinite(changes.vectors).all():
+            raise ValidationError("a vector has a number that is not finite")
+
+    def _take(self, changes: VectorChanges) -> None:
+        added = select_added(changes, _mark_last(changes.passages) & ~np.isin(changes.passages, changes.removed))
+        leaving = ascending(np.concatenate([added.passages, changes.removed]))
+        self._refresh_samples(added, leaving)
+        for kind in self._kinds.values():
+            if len(rows := kind.rows_of_passages(leaving)):
+                kind.remove(rows)
+        for name, partitions in self._by_kind(ascending(added.partitions).tolist()).items():
+            kind = self._kinds.setdefault(name, self._new_kind())
+            kind.add(select_added(added, np.isin(added.partitions, partitions)))
+        for name, kind in self._kinds.items():
+            if kind.is_wasteful:
+                self._kinds[name] = kind.compact()
+
+    def _refresh_samples(self, added: VectorChanges, leaving: Integers) -> None:
+        memories = ascending(added.memories)
+        if any(len(kind.rows_of_passages(leaving)) or len(kind.rows_of(memories)) for kind in self._kinds.values()):
+            self._samples = {}
+        kept = ((key, sample.after(added, key[0])) for key, sample in self._samples.items())
+        self._samples = {key: sample for key, sample in kept if sample is not None}
+
+    def _by_kind(self, partitions: Sequence[int]) -> dict[Hashable, list[int]]:
+        """Returns the partitions of each kind. Kinds of new ones are noted."""
+        found: dict[Hashable, list[int]] = {}
+        for number in partitions:
+            if number not in self._kind_of:
+                self._kind_of[number] = self._kind_of_partition(number)
+            found.setdefault(self._kind_of[number], []).append(number)
+        return found
+
+    def _new_kind(self) -> KindIndex:
+        return KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
+
+    def compact(self) -> None:
+        """Releases the memory of removed passages."""
+        with self._lock.writing():
+            for name, kind in self._kinds.items():
+                self._kinds[name] = kind.compact()
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """Returns the `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, best first
-        within each, equal scores by smaller tie, then newer passage. Unknown partitions are left out."""
-        query = self._checked_query(query)
+        """Returns the `limit` live passages of *each* kind in these partitions with the greatest cosine: kinds in the given order of partitions,
+        best first within each, equal scores by smaller tie, then newer passage. Unknown partitions are left out."""
+        return self._search(query, partitions, limit, copies=True)
+
+    def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
+        """As `search`, but only the newest of copies, which leaves room for others."""
+        return self._search(query, partitions, limit, copies=False)
+
+    def _search(self, query: Vector, partitions: Sequence[int], limit: int, *, copies: bool) -> PassageScores:
+        query = self._check_query(query)
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
         with self._lock.reading():
-            scope = self._contents.scope(partitions)
-            rows, scores = self._nearest(Scans(self._contents.partitions, query), scope, limit, copies=limit)
-            best = self._best(scope, rows, scores, limit)
-            found = self._scored(rows[best], scores[best])
+            found = []
+            for kind, own in self._grouped(partitions):
+                contents, scores = kind.nearest(query, own, limit)
+                rows = kind.newest.values[contents]
+                if copies and kind.has_copies:
+                    rows = kind.rows_with(contents)
+                    order = np.argsort(contents)
+                    scores = scores[order[contents.searchsorted(kind.content.values[rows], sorter=order)]]
+                    best = np.lexsort((-kind.passage.values[rows], kind.tie.values[kind.content.values[rows]], -scores))[:limit]
+                    rows, scores = rows[best], scores[best]
+                found.append(kind.passages_at(rows, scores))
         self._begin_codes()
-        return found
+        return join_passages(found)
 
-    def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """As `search`, but only the newest of copies, which leaves room for others, and in no order."""
-        query = self._checked_query(query)
+    def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
+        """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
+        query = self._check_query(query)
         with self._lock.reading():
-            found = self._scored(*self._folded(Scans(self._contents.partitions, query), self._contents.scope(partitions), limit))
-        self._begin_codes()
-        return found
-
-    def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
-        """Returns all live passages of the given memories and of those that `nearest` would find, with the cosine that `search` gives."""
-        query = self._checked_query(query)
-        with self._lock.reading():
-            scans = Scans(self._contents.partitions, query)
-            near, _ = self._folded(scans, self._contents.scope(partitions), limit)
-            rows = self._table.of_memories(np.concatenate([memories, self._table.memory.values[near]]))
-            scores = np.empty(len(rows), dtype=np.float32)
-            for number, chosen in self._contents.by_partition(rows):
-                scores[chosen] = scans.at(number, self._contents.positions(rows[chosen]))
-            found = self._scored(rows, scores)
-        self._begin_codes()
-        return found
-
-    def portions(self, partitions: Sequence[int]) -> list[list[int]]:
-        """Splits the known partitions into portions that are each worth a search of their own, the slowest first."""
-        with self._lock.reading():
-            scope = self._contents.scope(partitions)
-            sizes = {slot: len(self._contents.partitions[slot].shelf) for slot in scope.own}
-            large = sorted((slot for slot in scope.own if sizes[slot] > SMALL), key=lambda slot: -sizes[slot])
-            small = scope.slots[~np.isin(scope.slots, large)]
-            numbers = self._contents.numbers.values
-            return [[int(numbers[slot])] for slot in large] + [numbers[small].tolist()] * bool(len(small))
-
-    def score(self, query: Vector, /, *, memories: Integers, found: PassageScores | None = None) -> PassageScores:
-        """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out.
-
-        Passages that a search for the same query has just `found` are not compared again.
-        """
-        query = self._checked_query(query)
-        with self._lock.reading():
-            if found is not None and len(found.passages):
-                return self._completed(query, self._table.of_memories(memories), found)
-            gathered = self._gathered(memories)
-            return gathered.scored(query)
+            wanted = ascending(memories)
+            found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
+            return join_passages(
+                [kind.passages_at(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found]
+            )
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
         with self._lock.reading():
-            rows = self._contents.first_rows(memories)
-            return self._table.memory.values[rows], self._table.tie.values[rows]
+            return self._ties([(kind, kind.rows_of(memories)) for kind in self._kinds.values()])
 
-    @property
-    def has_copies(self) -> bool:
-        """True when any passage is a copy of another."""
-        return any(partition.shelf.has_copies for partition in self._contents.partitions.values())
+    def _ties(self, found: list[tuple[KindIndex, Integers]]) -> tuple[Integers, Integers]:
+        """Returns the memories of rows, ascending, and the tie of each."""
+        memories = np.concatenate([NO_ROWS, *(kind.memory.values[rows] for kind, rows in found)])
+        ties = np.concatenate([NO_ROWS, *(kind.tie.values[kind.content.values[rows]] for kind, rows in found)])
+        if (memories[1:] > memories[:-1]).all():
+            return memories, ties
+        memories, first = np.unique(memories, return_index=True)
+        return memories, ties[first]
 
     def copies(self, memories: Integers, /) -> Integers:
         """Returns the number of copies that each memory represents: all for the newest of its copies, itself included, else 0. The
         memories ascend. One that is not held, because it was removed since it was found, represents 0."""
         with self._lock.reading():
-            rows = self._contents.first_rows(memories)
             counts = np.zeros(len(memories), dtype=np.int64)
-            places = memories.searchsorted(self._table.memory.values[rows])
-            for number, chosen in self._contents.by_partition(rows):
-                counts[places[chosen]] = self._contents.partitions[number].shelf.copies(rows[chosen], self._table)
+            for kind in self._kinds.values():
+                rows = kind.rows_of(memories)
+                held, first = np.unique(kind.memory.values[rows], return_index=True)
+                contents = kind.content.values[rows[first]]
+                is_newest = kind.newest.values[contents] == rows[first]
+                counts[memories.searchsorted(held)] = np.where(is_newest, kind.copies.values[contents], 0)
             return counts
 
     def copies_of(self, memory: int, /) -> Integers:
         """Returns the memories of its partition that are copies of a memory, itself included, ascending. Empty if it is not held."""
         with self._lock.reading():
-            rows = self._contents.first_rows(np.array([memory]))
-            found = [
-                self._contents.partitions[number].shelf.with_copies(self._contents.positions(rows[chosen]))
-                for number, chosen in self._contents.by_partition(rows)
-            ]
-            return ascending(self._table.memory.values[np.concatenate([_NO_ROWS, *found])])
+            for kind in self._kinds.values():
+                if len(rows := kind.rows_of(np.array([memory]))):
+                    return ascending(kind.memory.values[kind.rows_with(kind.content.values[rows[:1]])])
+            return NO_ROWS
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Returns a sample of the memories of the partitions, by ascending tie, and the number of all their memories.
 
         The sample is all of them if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, equal ones by smaller
-        number. The array is shared and must not be written to. `score` is faster for this very array, since its vectors are kept side by
-        side.
+        number. The array is shared and cannot be written to.
         """
         key = (tuple(partitions), all_up_to, otherwise)
-        with self._lock.reading(), self._sampling:
-            scope = self._contents.scope(key[0])
-            count = int(self._contents.memory_counts.values[scope.slots].sum())
-            wanted = count if count <= all_up_to else min(otherwise, count)
+        with self._lock.reading():
             sample = self._samples.get(key)
-            if sample is None or len(sample.memories) != wanted:
+            if sample is None:
+                memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._grouped(partitions)])
+                count = len(memories)
+                wanted = count if count <= all_up_to else min(otherwise, count)
+                if 0 < wanted < count:
+                    near = np.flatnonzero(ties <= np.partition(ties, wanted - 1)[wanted - 1])
+                    memories, ties = memories[near], ties[near]
+                order = np.lexsort((memories, ties))[:wanted]
+                memories = memories[order]
+                memories.flags.writeable = False
                 if len(self._samples) >= SCOPES_KEPT:
-                    self._samples.clear()
-                sample = self._samples[key] = Sample.of(*self._contents.smallest(scope, wanted), wanted)
-            return sample.memories, count
+                    self._samples = {}
+                sample = self._samples[key] = Sample(memories, int(ties[order[-1]]) if wanted else 0, count)
+            return sample.memories, sample.count
 
-    def compact(self) -> None:
-        """Releases the memory of removed passages."""
-        with self._lock.writing():
-            self._contents.compact()
-            self._kept = KeptVectors()
+    def _grouped(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
+        """Yields the kinds of known partitions, each with its own."""
+        known = [number for number in dict.fromkeys(partitions) if number in self._kind_of]
+        for name, own in self._by_kind(known).items():
+            if name in self._kinds:
+                yield self._kinds[name], tuple(own)
 
-    def image(self) -> VectorChanges:
-        """Returns all live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
+    def large(self) -> list[Hashable]:
+        """Returns the kinds that a snapshot is worth for."""
         with self._lock.reading():
-            table = self._table
-            rows, blocks = self._contents.live()
-            return VectorChanges(
-                upto=self._upto,
-                passages=table.passage.values[rows],
-                memories=table.memory.values[rows],
-                partitions=self._contents.numbers.values[table.slot.values[rows]],
-                is_own=table.is_own.values[rows],
-                ties=table.tie.values[rows],
-                vectors=np.concatenate([np.empty((0, self._dimension), dtype=np.float16), *blocks]),
-                removed=np.empty(0, dtype=np.int64),
-            )
+            return [name for name, kind in self._kinds.items() if kind.is_large]
 
-    def large(self) -> list[int]:
-        """Returns the partitions that have codes, or will have: what a snapshot is worth for."""
+    def is_stale(self, name: Hashable) -> bool:
+        """Returns True if a kind changed much since it was read from a snapshot, or was not."""
         with self._lock.reading():
-            return self._contents.large()
+            return STALE * self._kinds[name].unsaved > len(self)
 
-    def saved(self, partition: int) -> tuple[int, SavedPartition] | None:
-        """Returns `upto`, and a large partition as a snapshot holds it. Codes that are left are made, while the index is locked. `None` if it
-        can have none."""
+    def save(self, name: Hashable, held: Integers) -> tuple[int, Arrays] | None:
+        """Returns `upto`, and a large kind as a snapshot holds it, whose partitions are `held`. Codes that are left are made, while the index is
+        locked. `None` if it can have none."""
         with self._lock.writing():
-            saved = self._contents.saved(partition)
-            return None if saved is None else (self._upto, saved)
+            saved = self._kinds[name].save()
+            return None if saved is None else (self._upto, {**saved, "held": held})
 
-    def restore(self, partition: int, saved: SavedPartition, fetch: FetchPassages) -> bool:
-        """As `hold`, takes in a partition from a snapshot. Its vectors are fetched when they are needed, and after `QUIET_SEARCHES` searches the
-        rest of them, by `run`. False, and nothing is taken in, if an index of this size needs no codes. Fails as `apply` does."""
+    def restore(self, name: Hashable, saved: Arrays, fetch: Fetch) -> None:
+        """Takes a kind from a snapshot, in place of all that it holds of it. Its vectors are fetched when they are needed, and after
+        `QUIET_SEARCHES` searches the rest of them, by `run`."""
         with self._lock.writing():
-            try:
-                is_taken = self._contents.restore(partition, saved, fetch)
-            except BaseException:
-                self._clear()
-                raise
-            self._samples.clear()
-            self._kept = KeptVectors()
+            self._kinds[name] = self._new_kind().restore(saved, fetch)
+            self._kind_of.update(dict.fromkeys(saved["held"].tolist(), name))
+            self._samples = {}
             self._is_unfinished, self._quiet = True, QUIET_SEARCHES
-            return is_taken
 
-    def _clear(self) -> None:
-        self._upto = 0
-        self._contents = Contents(
-            self._dimension, faiss_above=self._faiss_above, shared_up_to=self._shared_up_to, codes_above=self._codes_above
-        )
-        self._table = self._contents.table
-        self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
-        self._kept = KeptVectors()
-
-    def _take(self, changes: VectorChanges) -> None:
-        moves = self._contents.moves
-        gone, held = self._contents.take(changes)
-        self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
-        if self._contents.moves > moves:
-            self._kept = KeptVectors()
-        self._kept.invalidate({id(sample.memories) for sample in self._samples.values()})
-        self._upto = changes.upto
+    def stop(self) -> None:
+        """Makes no more codes. What another thread has begun ends within milliseconds."""
+        self._is_stopped = True
 
     def _begin_codes(self) -> None:
         """Has the missing codes made, and vectors read, after a search: a process that only writes needs none."""
-        if self._quiet:
+        if not self._is_unfinished or self._is_stopped:
+            return
+        if self._quiet and not any(kind.is_slow for kind in list(self._kinds.values())):
             self._quiet -= 1
-        elif self._is_unfinished and not self._is_stopped and self._encoding.acquire(blocking=False):
+        elif self._encoding.acquire(blocking=False):
             self._run(self._encode)
 
     def _encode(self) -> None:
-        """Finishes all blocks, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
+        """Finishes all kinds, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
         try:
             while not self._is_stopped:
                 if not self._encode_some():
                     return
+        except MissingDependencyError as error:
+            self._is_stopped = True
+            _LOG.warning("searches compare all vectors of a large kind of memory: %s", error)
         finally:
             self._encoding.release()
 
     def _encode_some(self) -> bool:
-        """Finishes a part of a block. Returns False if none is left."""
+        """Finishes a part of a kind. Returns False if none is left."""
         with self._lock.reading():
-            block = self._contents.unfinished()
-            if block is None:
+            kind = next((kind for kind in self._kinds.values() if kind.is_unfinished), None)
+            if kind is None:
                 self._is_unfinished = False
                 return False
-            is_left = block.finish_some()
+            is_left = kind.finish_some()
         if not is_left:
             with self._lock.writing():
-                block.finish()
+                kind.finish()
         return True
 
-    def _nearest(self, scans: Scans, scope: Scope, limit: int, *, copies: int) -> tuple[Integers, Vector]:
-        """Returns the rows of each partition that fewer than `limit` others beat, at most `copies` of equal ones, in no order, and their
-        scores."""
-        if not limit:
-            return _NO_ROWS, NO_SCORES
-        found = [(slot, *scans.best(slot, limit)) for slot in scope.own]
-        shared = self._contents.shared(scope)
-        if len(shared):
-            found.append((SHARED, shared, scans.at(SHARED, shared)))
-        spread = [
-            self._contents.partitions[number].shelf.spread(positions, scores, self._table, most=copies)
-            for number, positions, scores in found
-        ]
-        return np.concatenate([_NO_ROWS, *(rows for rows, _ in spread)]), np.concatenate(
-            [NO_SCORES, *(each for _, each in spread)]
-        )
-
-    def _best(self, scope: Scope, rows: Integers, scores: Vector, limit: int) -> Integers:
-        """Returns the places of the `limit` best rows of each partition: partitions in order, best first, equal scores by smaller tie."""
-        table = self._table
-        order = scope.order[table.slot.values[rows]]
-        return best_of_each(order, scores, table.tie.values[rows], table.passage.values[rows], limit=limit)
-
-    def _folded(self, scans: Scans, scope: Scope, limit: int) -> tuple[Integers, Vector]:
-        """Returns the rows of the `limit` best of each partition, only the newest of copies, in no order, and their scores."""
-        rows, scores = self._nearest(scans, scope, limit, copies=1)
-        if len(rows) > limit and np.bincount(self._table.slot.values[rows]).max() > limit:
-            best = self._best(scope, rows, scores, limit)
-            return rows[best], scores[best]
-        return rows, scores
-
-    def _gathered(self, memories: Integers) -> Gathered:
-        """Returns the passages of memories with their vectors. Those of a sample are cached."""
-        if memories.flags.writeable:
-            rows = self._table.of_memories(memories)
-            return self._gathered_anew(rows)
-        with self._sampling:
-            found = self._kept.of(memories)
-            if found is None:
-                rows = self._table.of_memories(memories)
-                found = self._kept.with_rows(rows) or self._gathered_anew(rows)
-                self._kept.keep(memories, found)
-            return found
-
-    def _gathered_anew(self, rows: Integers) -> Gathered:
-        return Gathered(rows, self._scored(rows, NO_SCORES), self._comparison(rows))
-
-    def _completed(self, query: Vector, rows: Integers, found: PassageScores) -> PassageScores:
-        """Returns the passages of these rows with their scores: those already found, and computed ones for all others."""
-        passages = self._table.passage.values[rows]
-        order = found.passages.argsort()
-        places = order[np.minimum(found.passages.searchsorted(passages, sorter=order), len(order) - 1)]
-        is_new = found.passages[places] != passages
-        scores = found.scores[places]
-        if is_new.any():
-            scores[is_new] = self._comparison(rows[is_new])(query)
-        return self._scored(rows, scores)
-
-    def _comparison(self, rows: Integers) -> Comparison:
-        """Returns a callback for the inner products of a query with the vectors of these rows. Copies are compared once."""
-        parts = []
-        for number, chosen in self._contents.by_partition(rows):
-            partition = self._contents.partitions[number]
-            positions, places = np.unique(self._contents.positions(rows[chosen]), return_inverse=True)
-            parts.append((chosen, partition.method.comparison(partition.shelf.block.at(positions)), places))
-
-        def compare(query: Vector) -> Vector:
-            scores = np.empty(len(rows), dtype=np.float32)
-            for chosen, compared, places in parts:
-                scores[chosen] = compared(query)[places]
-            return scores
-
-        return compare
-
-    def _scored(self, rows: Integers, scores: Vector) -> PassageScores:
-        table = self._table
-        return PassageScores(
-            passages=table.passage.values[rows],
-            memories=table.memory.values[rows],
-            partitions=self._contents.numbers.values[table.slot.values[rows]],
-            ties=table.tie.values[rows],
-            is_own=table.is_own.values[rows],
-            scores=scores,
-        )
-
-    def _checked_query(self, query: Vector) -> Vector:
+    def _check_query(self, query: Vector) -> Vector:
         query = np.ascontiguousarray(query, dtype=np.float32)
         if query.shape != (self._dimension,):
             raise ValidationError(f"the query has shape {query.shape}, the index holds vectors of {self._dimension} numbers")
         if not np.isfinite(query).all():
             raise ValidationError("the query has a number that is not finite")
         return query
+
+
+def join_passages(parts: Sequence[PassageScores]) -> PassageScores:
+    """Returns all of these passages, one part behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    empty = PassageScores(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS, NO_FLAGS, NO_SCORES)
+    names = [field.name for field in fields(PassageScores)]
+    return PassageScores(*(np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names))
+
+
+def select_added(changes: VectorChanges, kept: NDArray[np.bool_]) -> VectorChanges:
+    """Returns the changes with these of the passages that are added."""
+    if kept.all():
+        return changes
+    names = ("passages", "memories", "partitions", "is_own", "ties", "vectors")
+    return replace(changes, **{name: getattr(changes, name)[kept] for name in names})
+
+
+def _mark_last(passages: Integers) -> NDArray[np.bool_]:
+    """Marks the last entry of each passage."""
+    kept = np.ones(len(passages), dtype=np.bool_)
+    order = np.argsort(passages, kind="stable")
+    kept[order[:-1]] = passages[order[1:]] != passages[order[:-1]]
+    return kept

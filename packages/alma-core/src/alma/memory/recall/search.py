@@ -1,7 +1,6 @@
 """Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
 import sys
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
@@ -159,7 +158,7 @@ def _gather(
 
 
 def _find_nearest(index: AnyIndex, query: Query, limit: int) -> Integers:
-    """Returns the memories that are nearest in each partition, of copies the newest."""
+    """Returns the memories that are nearest in each kind, of copies the newest."""
     return index.nearest(query.vector, partitions=query.scope.rows, limit=limit).memories
 
 
@@ -180,18 +179,20 @@ def _gather_within(
 
 
 def _find_nearest_within(index: AnyIndex, query: Query, within: Integers, limit: int) -> Integers:
-    """Returns the memories of the `limit` nearest passages of each partition that belong to memories that count.
+    """Returns the memories of the `limit` nearest passages of each kind that belong to memories that count.
 
-    A search cannot leave out the others; so each partition is searched for four times as many until enough of them count or it has no more.
+    A search cannot leave out the others; so each kind is searched for four times as many until enough of them count or it has no more.
     """
-    found, left, wanted = [NO_MEMORIES], list(query.scope.rows), 4 * limit
-    while left:
-        near = index.search(query.vector, partitions=left, limit=wanted)
-        counts = np.isin(near.memories, within)
-        found.append(near.memories[counts])
-        of_each, of_those = Counter(near.partitions.tolist()), Counter(near.partitions[counts].tolist())
-        left = [row for row in left if of_each[row] >= wanted and of_those[row] < limit]
-        wanted *= 4
+    found, scope = [NO_MEMORIES], query.scope
+    for kind in dict.fromkeys(scope.kinds[row] for row in scope.rows):
+        rows, wanted = [row for row in scope.rows if scope.kinds[row] == kind], 4 * limit
+        while True:
+            near = index.search(query.vector, partitions=rows, limit=wanted).memories
+            inside = near[np.isin(near, within)]
+            if len(near) < wanted or len(inside) >= limit:
+                break
+            wanted *= 4
+        found.append(inside)
     return np.concatenate(found)
 
 

@@ -1,4 +1,4 @@
-"""The index inside the process, as a candidate search."""
+"""The index inside the process, as a candidate search: a reference beside those outside of it."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.vectors.blocks import Vector
-from alma.vectors.index import RECALL, ProjectIndex
-from alma.vectors.table import ascending
+from alma.vectors import ProjectIndex, ascending
+from alma.vectors.index import RECALL
 
 
 class InProcessSearch:
@@ -32,12 +31,12 @@ class InProcessSearch:
         """Takes changes in journal order."""
         self._index.apply(changes)
 
-    def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
+    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
         return ascending(self._index.search(query, partitions=partitions, limit=limit).memories)
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Empties the index."""
         self._index = ProjectIndex(self._dimension)
 
     def close(self) -> None:
