@@ -62,6 +62,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 EXHAUSTIVE = (
     *("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py"),
     *(f"tests/core/properties/test_{what}.py" for what in ("scope", "users")),
+    *(f"tests/faults/test_{what}.py" for what in ("allocations", "forks", "keys", "system_calls")),
 )
 """The modules that have tests marked `exhaustive`."""
 
@@ -80,6 +81,7 @@ SHARED_BY = {
         "exhaustive",
         "facade",
         "facade-on-files",
+        "faults",
         "files",
         "guard",
         "harness",
@@ -149,9 +151,15 @@ def facade(session: nox.Session) -> None:
     test_by_default(session, *FACADE, options=("-m", "not exhaustive"))
 
 
-@session(*EXHAUSTIVE, installs=("alma-core", "alma-testing"), below=Extent.NOTHING)
+@session("tests/faults", installs=("alma-cli", "alma-core[encryption,local]", "alma-files"))
+def faults(session: nox.Session) -> None:
+    """Real processes whose system calls fail, that are killed, and that fork. A C compiler is needed for the first."""
+    test_by_default(session, "tests/faults", options=("-m", "not exhaustive"))
+
+
+@session(*EXHAUSTIVE, installs=("alma-core[encryption]", "alma-files", "alma-testing"), below=Extent.NOTHING)
 def exhaustive(session: nox.Session) -> None:
-    """The tests of the core that try every point, pair or column, or hundreds of histories."""
+    """The tests that try every point, pair or column, or hundreds of histories."""
     test_by_default(session, *EXHAUSTIVE, options=("-m", "exhaustive"))
 
 

@@ -22,9 +22,6 @@ from benchmarks.durability.stores import SHARED, opened
 
 MOST_SEARCHES = 60
 TOP_K, MOST_ROWS = 10, 100
-BECOMES = {"open": {"abandoned"}, "waiting": {"open"}, "left": {"open", "abandoned"}}
-"""What becomes of an episode when its process is gone; one that was suspended waits on."""
-
 USAGE = ("used", "ignored", "thumbs_up", "thumbs_down")
 
 
@@ -172,7 +169,7 @@ def _compare_episodes(sight: Sight, wanted: Expected, findings: Findings) -> Non
     findings.checked["episodes"] += len(should)
     for key in should.keys() | found.keys():
         status, count = should.get(key, ("unknown", 0))
-        if key not in found or found[key] not in [(each, count) for each in BECOMES.get(status, {status})]:
+        if found.get(key) != ("open" if status == "waiting" else status, count):
             sort = "lost" if key not in found else "phantom" if key not in should else "half"
             findings.add(sort, f"{sight.project}: episode {key} is {found.get(key)}, not {(status, count)} (status, steps)")
 

@@ -11,9 +11,6 @@ from benchmarks.durability.ledgers import Account
 from benchmarks.durability.sights import Sight
 from benchmarks.durability.states import KEYED, State, States, apply
 
-RECOVERY = "episode_abandon"
-"""What whoever opens the store next writes for an episode of a process that is gone."""
-
 Stream = tuple[str, str | None]
 """Records that have one order: those of an actor in a shared project; all of a project that one hand has for itself."""
 
@@ -70,7 +67,7 @@ def _streams(seen: Mapping[str, Sight]) -> dict[Stream, list[str]]:
     for name, sight in seen.items():
         for _, actor, operation in sight.journal:
             stream = streams[_stream(name, actor)]
-            if operation != RECOVERY and not (operation == "import" and stream):
+            if not (operation == "import" and stream):
                 stream.append(operation)
     return streams
 
@@ -85,7 +82,7 @@ def _landed(account: Account, actual: Mapping[Stream, Sequence[str]], findings: 
     for done in account.calls:
         stream = _stream(done.intent.project, done.intent.actor)
         if done.fate == "acknowledged" and done.wrote and (stream[1] is None or stream[1] == account.hand):
-            expected[stream] += [(name, done.intent.call) for name in done.intent.operations if name != RECOVERY]
+            expected[stream] += [(name, done.intent.call) for name in done.intent.operations]
     doubt = next((done for done in account.calls if done.fate == "unknown"), None)
     in_doubt = None if doubt is None else _stream(doubt.intent.project, doubt.intent.actor)
     if in_doubt is not None and in_doubt[1] not in (None, account.hand):  # not in a stream of this hand
@@ -94,7 +91,7 @@ def _landed(account: Account, actual: Mapping[Stream, Sequence[str]], findings: 
     for stream in {*expected, *([in_doubt] if in_doubt else [])}:
         found = list(actual.get(stream, ()))
         wanted = [name for name, _ in expected[stream]]
-        extra = [name for name in doubt.intent.operations if name != RECOVERY] if doubt and stream == in_doubt else []
+        extra = list(doubt.intent.operations) if doubt and stream == in_doubt else []
         if extra and found == wanted + extra:
             has_landed = True
         elif found != wanted:

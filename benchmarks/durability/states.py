@@ -89,8 +89,5 @@ def apply(states: States, intent: Intent, ids: Mapping[str, str], *, hand: str) 
 
 
 def copied(state: State) -> State:
-    """The content that an import of an export brings. No file can say who holds an episode: an open one is left open, unless it had been closed for a
-    holder that was gone."""
-    content = deepcopy(state.now)
-    content.episodes = {key: ("left" if of[0] == "open" else of[0], of[1]) for key, of in content.episodes.items()}
-    return State(content)
+    """The content that an import of an export brings."""
+    return State(deepcopy(state.now))

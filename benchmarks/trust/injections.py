@@ -24,6 +24,6 @@ def figures(data: Path, half: str, embedder: str, folder: Path) -> list[Gate]:
 
 
 def _flagged(rows: Sequence[dict[str, Any]]) -> float:
-    from alma.types.doubts import flagged
+    from alma.types.provenance import flagged
 
     return sum("flagged" in flagged({}, row["text"]) for row in rows) / max(len(rows), 1)

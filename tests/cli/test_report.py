@@ -44,7 +44,7 @@ def test_what_cannot_be_done_is_told(project, arguments: tuple[str, ...], code: 
     assert ended.out == ""
 
 
-@pytest.mark.parametrize("name", ["alma.db", "alma.db-wal", "alma.db-shm", "x.holder", "config.yaml", "x.index"])
+@pytest.mark.parametrize("name", ["alma.db", "alma.db-wal", "alma.db-shm", "config.yaml", "x.index"])
 @pytest.mark.parametrize("command", [("report", "-o"), ("export",)])
 def test_no_file_of_the_store_is_written_over_by_force_either(project, folder: Path, command: tuple[str, ...], name: str) -> None:
     project(*LEARN)

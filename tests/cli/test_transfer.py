@@ -134,8 +134,8 @@ def test_words_that_are_no_fields_are_told(pairs: list[str], match: str) -> None
 
 
 def test_values_are_read_by_the_type_of_their_field() -> None:
-    shapes = {"counts": "dict[str, int]", "any": "Any", "name": "str", "tags": "list[str]", "more": "Any"}
-    assert parsed(['counts={"a": 1}', "any=[1, 2]", "name=[1]", "tags=[", "more=plain"], shapes) == {
+    types = {"counts": dict[str, int], "any": Any, "name": str, "tags": list[str] | None, "more": Any | None}
+    assert parsed(['counts={"a": 1}', "any=[1, 2]", "name=[1]", "tags=[", "more=plain"], types) == {
         "counts": {"a": 1},
         "any": [1, 2],
         "name": "[1]",

@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 
 from alma import AlmaError, ConfigurationError, MemoryNotFoundError, ScopeViolationError, ValidationError
 from alma.session import SessionManager
+from alma.types.identity import utc_now
 
 
 @pytest.fixture
@@ -58,12 +60,15 @@ def test_a_crashed_session_is_a_hand_off(alma, manager, store):
     assert (handoff.last_action, handoff.blockers) == ("copied table 3 of 7", ("disk is nearly full",))
 
 
-def test_a_session_of_a_running_process_is_no_hand_off(alma, manager, store):
+def test_a_session_that_another_process_has_not_ended_is_a_hand_off_and_counts_as_running_for_ten_minutes(manager, store, clock):
     running = subprocess.Popen([sys.executable, "-c", CRASH, store, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert running.stdout.readline()
-        assert manager.start_session("dev", "Go on").previous_handoff is None
+        assert "it has not ended" in manager.get_quick_reload("dev")
+        assert manager.start_session("dev", "Go on").previous_handoff.is_crash
         assert [one.status for one in manager.get_previous_sessions("dev")] == ["running", "running"]
+        clock.now = utc_now() + timedelta(minutes=11)
+        assert [one.status for one in manager.get_previous_sessions("dev")] == ["crashed", "running"]
     finally:
         running.communicate()
 

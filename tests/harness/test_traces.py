@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError, AsyncALMA, ConfigurationError, ValidationError, Verdict
 from alma.integration import open_records
-from facade import held
+from facade import ManualClock, held
 
 TRACE = "5b8efff798038103d269b633813fc60c"
 
@@ -259,13 +259,17 @@ def test_two_processes_that_read_the_same_traces_at_once_record_each_run_once(al
     assert alma.learn_from_spans(path.read_text()).known == 30
 
 
-def test_a_run_whose_reader_died_before_it_recorded_it_is_recorded_by_the_next(alma: ALMA, store: Path) -> None:
-    with ALMA.open(store, project_id="p", embedding_provider="hash") as other:
-        gone = open_records(other, "traces.claim").holder
+def test_a_run_whose_reader_died_before_it_recorded_it_is_recorded_ten_minutes_later(alma: ALMA, clock: ManualClock) -> None:
     claims = open_records(alma, "traces.claim")
-    key = hashlib.sha256(f"{TRACE}:{1:016x}".encode()).hexdigest()
-    claims.put(key, {"holder": claims.holder})
+    claims.put(hashlib.sha256(f"{TRACE}:{1:016x}".encode()).hexdigest(), {"at": clock.now.isoformat()})
+    clock.advance(minutes=10)
     assert alma.learn_from_spans(TRACES).episode_ids == ()
-    claims.put(key, {"holder": gone}, version=1)
+    clock.advance(seconds=1)
     assert len(alma.learn_from_spans(TRACES).episode_ids) == 1
     assert claims.listed() == []
+
+
+def test_a_claim_of_a_former_version_has_no_time_and_holds_nothing(alma: ALMA) -> None:
+    key = hashlib.sha256(f"{TRACE}:{1:016x}".encode()).hexdigest()
+    open_records(alma, "traces.claim").put(key, {"holder": "0" * 32})
+    assert len(alma.learn_from_spans(TRACES).episode_ids) == 1

@@ -75,7 +75,7 @@ def left_by_a_process_that_died(folder: Path, calls: int) -> InMemorySaver:
 def test_a_run_whose_process_died_goes_on_in_another_as_a_run_of_its_own(tmp_path: Path, calls: int, done: str) -> None:
     kept = left_by_a_process_that_died(tmp_path, calls)
     with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
-        assert runs(alma) == [("dev", "abandoned")] * calls
+        assert runs(alma) == [("dev", "open")] * calls
         middleware = ALMAMiddleware(alma, agent="dev", on_error="raise")
         replies = [call("deploy", way="blue-green"), "Done."]
         agent = create_agent(scripted(*replies), [deploy], middleware=[middleware], checkpointer=kept)

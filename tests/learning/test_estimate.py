@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma_learning.estimate import bound, weigh
+from alma_learning.estimate import bound, interval, weigh
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.proof import log_e, prove
 from learning_worlds import make_trial
@@ -35,6 +35,22 @@ def test_an_interval_covers_the_rate_in_nine_of_ten_ways(kind):
     lower, upper, _ = bound(np.array([each.successes / each.trials for each in weighed]) * effective, effective)
     rates = np.array([rate for _, rate in ways])
     assert np.mean((lower <= rates) & (rates <= upper)) >= 0.89
+
+
+@given(st.floats(0.5, 200), st.floats(0.5, 200))
+@settings(deadline=None, max_examples=200)
+def test_an_interval_leaves_two_and_a_half_percent_on_each_side(successes, failures):
+    lower, upper = interval(successes, successes + failures)
+    angles = (np.arange(200_000) + 0.5) * np.pi / 400_000
+    logs = 2 * (successes * np.log(np.sin(angles)) + failures * np.log(np.cos(angles)))
+    rates, density = np.sin(angles) ** 2, np.exp(logs - logs.max())
+    assert density[rates < lower].sum() / density.sum() == pytest.approx(0.025, abs=0.004)
+    assert density[rates > upper].sum() / density.sum() == pytest.approx(0.025, abs=0.004)
+
+
+def test_an_interval_reaches_the_end_where_nothing_worked_or_nothing_failed():
+    assert interval(0, 4)[0] == 0.0
+    assert interval(4, 4)[1] == 1.0
 
 
 def test_runs_of_one_task_or_session_are_worth_less_than_as_many_tasks():

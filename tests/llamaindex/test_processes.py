@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from alma import ALMA
 from alma.types import EpisodeStatus
+from alma.types.identity import utc_now
 from llama_runs import episodes
 
 pytestmark = pytest.mark.any_version
@@ -108,5 +110,5 @@ asyncio.run(go())
 def test_a_crash_leaves_no_trace_of_a_run_before_its_first_step(tmp_path: Path, when: str, kept: list[tuple[str, int]]) -> None:
     crashed = subprocess.run([sys.executable, "-c", CRASHES, str(tmp_path / "s"), when], check=False)
     assert crashed.returncode == 7
-    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+    with ALMA.open(tmp_path / "s", project_id="shop", clock=lambda: utc_now() + timedelta(minutes=11)) as alma:
         assert [(record.status, len(record.steps)) for record in episodes(alma)] == kept

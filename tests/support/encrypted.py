@@ -19,6 +19,8 @@ class Words:
 
     def __init__(self) -> None:
         self.given: list[str] = []
+        self.shown: list[str] = []
+        """Words of names of agents, users, projects and kinds, which no key hides."""
 
     def __call__(self, what: str) -> str:
         """A text of two new words."""
@@ -30,6 +32,12 @@ class Words:
     def name(self, what: str) -> str:
         """A name that begins with a new word."""
         return self(what).replace(" ", "-")
+
+    def shown_name(self, what: str) -> str:
+        """A name that stays readable in an encrypted store."""
+        made = f"{len(self.shown)}glomp"
+        self.shown.append(made)
+        return f"{made}-{what}"
 
 
 def open_encrypted(folder: Path, *, key: Any = KEY, project_id: str = "shop", **given: Any) -> ALMA:
@@ -97,8 +105,8 @@ def write_everything(alma: ALMA, words: Words) -> None:
 
 def write_names(folder: Path, words: Words, *, key: bytes | None = KEY, meanwhile: Callable[[ALMA], object] = id) -> None:
     """A name of its own in every place that takes one, and every call that writes. `meanwhile` is called while the store is open."""
-    project, agent, other, user, gone = (words.name(what) for what in ("project", "agent", "colleague", "user", "leaver"))
-    kind, field = (words.name(what).replace("-", "_") for what in ("kind", "field"))
+    project, agent, other, user, gone = (words.shown_name(what) for what in ("project", "agent", "colleague", "user", "leaver"))
+    kind, field = "k" + words.shown_name("kind").replace("-", "_"), words.name("field").replace("-", "_")
     category = words.name("category")
     scopes = {agent: {"can_learn": [category], "share_with": [other]}, other: {"inherit_from": [agent]}}
     with open_encrypted(folder, key=key, project_id=project, agents=scopes) as alma:
@@ -125,7 +133,7 @@ def write_names(folder: Path, words: Words, *, key: bytes | None = KEY, meanwhil
         made = words.name("made")
         records = open_records(alma, f"{made.replace('-', '')}.{words.name('sort').replace('-', '')}")
         for place in (f"{words.name('folder')}/{words.name('record')}", words.name("record")):
-            records.put(place, {"agent": agent, words.name("body"): words.name("body")}, actor=words.name("actor"))
+            records.put(place, {"agent": agent, words.name("body"): words.name("body")}, actor=words.shown_name("actor"))
             records.put(place, {}, version=1, actor=agent)
         alma.purge([alma.list_memories(agent=other)[0].id])
         alma.forget_user(gone)
@@ -134,12 +142,12 @@ def write_names(folder: Path, words: Words, *, key: bytes | None = KEY, meanwhil
         alma.maintain()
         assert alma.verify().ok
         meanwhile(alma)
-    with open_encrypted(folder, key=key, project_id=words.name("second-project")) as alma:
+    with open_encrypted(folder, key=key, project_id=words.shown_name("second-project")) as alma:
         alma.learn(agent, "Deploy the shop", "success")
 
 
 def readable(folder: Path, words: Words) -> Iterator[tuple[str, str]]:
-    """The words that can be read in the files of a folder or in their names, in any case, in UTF-8 or UTF-16."""
+    """The secret words that can be read in the files of a folder or in their names, in any case, in UTF-8 or UTF-16."""
     for path in sorted(folder.rglob("*")):
         content = path.read_bytes().lower() if path.is_file() else b""
         for word in words.given:

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from alma.types.migrated import MigratedKind, MigrationReport
+from alma.types.reports import MigratedKind, MigrationReport
 
 OLD_MEMORY = Path(__file__).resolve().parents[2] / "examples" / "data" / "migrating" / "old-memory.db"
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from alma import ALMA
 from alma.memory import opening
-from alma.memory.episodes import lifecycle
 from alma.memory.search_sizes import SearchSizes
 from alma.protocols import Clock, CommonWords
 from alma.storage.factories import SQLITE
@@ -45,4 +44,4 @@ def open_sized(
         sizes=sizes,
         storage=storage,
     )
-    return ALMA(lifecycle.recovered(store.room(project)))
+    return ALMA(store.room(project))

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
+from alma.encryption import encrypt_store
 from alma.types.rules import RULE
 from killed import kill_while_opening
 
@@ -34,13 +35,15 @@ CLAIMED = "01a00000-0000-7000-8000-000000000001"
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Puts a store of a former version into a folder."""
+    """Puts a store of a former version into a folder. One that was encrypted in another way is encrypted in today's way, for no opening does so."""
     data = gzip.decompress((DATA / f"{name}.gz").read_bytes())
     if name == "files":
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             archive.extractall(folder, filter="data")
     else:
         (folder / "alma.db").write_bytes(data)
+        if OPTIONS[name]:
+            encrypt_store(folder, KEY)
     return folder
 
 
@@ -195,6 +198,21 @@ def test_a_copy_is_made_first_and_kept_until_the_file_is_compacted(name: str, tm
         assert (tmp_path / COPY).stat().st_mode & 0o077 == 0
         alma.compact()
         assert not (tmp_path / COPY).exists()
+
+
+@pytest.mark.parametrize("is_upgraded", [False, True])
+def test_encrypting_an_open_store_leaves_no_readable_copy(tmp_path: Path, is_upgraded: bool) -> None:
+    unpack("plain", tmp_path)
+    if is_upgraded:
+        opened("plain", tmp_path).close()
+        assert COPY in holds(tmp_path, "Mustermann")
+    encrypt_store(tmp_path, KEY)
+    with opened("encrypted", tmp_path) as alma:
+        assert {key: body["way"] for key, body in records_of(alma).items()} == {
+            key: rule["way"] for key, rule in EXPECTED["plain"]["rules"].items()
+        }
+        assert alma.verify().problems == ()
+    assert holds(tmp_path, "Mustermann") == holds(tmp_path, "midnight") == []
 
 
 @pytest.mark.slow

@@ -124,9 +124,8 @@ def imports_of(path: Path) -> Iterator[str]:
 
 
 def test_one_session_runs_what_the_others_leave_out_as_exhaustive() -> None:
-    marked = {
-        path.relative_to(ROOT) for path in (ROOT / "tests/core").rglob("*.py") if "mark.exhaustive" in path.read_text("utf-8")
-    }
+    suites = [path for suite in ("core", "faults") for path in (ROOT / "tests" / suite).rglob("*.py")]
+    marked = {path.relative_to(ROOT) for path in suites if "mark.exhaustive" in path.read_text("utf-8")}
     assert {str(path) for path in marked} == {*NOXFILE.EXHAUSTIVE}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from alma import ConflictError
 from alma.embedding import HashEmbedder
-from alma.types.maintenance import MOST_NAMED
+from alma.types.reports import MOST_NAMED
 from benchmarks.durability.hands import Hand
 from benchmarks.durability.intents import Intent, Made
 from benchmarks.durability.states import CROWD

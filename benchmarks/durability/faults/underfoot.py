@@ -61,12 +61,9 @@ def moved(place: Place) -> list[Trial]:
 
 
 def locks_attacked(place: Place) -> list[Trial]:
-    """The files that say who is there are gone or something else."""
+    """Files that look like those of a store, or of a former version, stand beside it."""
     harms: Mapping[str, Harm] = {
-        "the holders are deleted": _delete_holders,
-        "the holders are folders": _make_holders_folders,
-        "the holders are unreadable": _make_holders_unreadable,
-        "there are holders and drafts of nobody": _add_odd_files,
+        "there are drafts and locks of nobody": _add_odd_files,
     }
     return [_trial(place, what, harm, KEPT, False) for what, harm in harms.items()]
 
@@ -215,28 +212,6 @@ def _delete(sample: Sample) -> Iterator[None]:
 
 def _delete_folder(sample: Sample) -> Iterator[None]:
     shutil.rmtree(sample.store)
-    yield
-
-
-def _delete_holders(sample: Sample) -> Iterator[None]:
-    for path in sample.store.glob("*.holder"):
-        path.unlink()
-    yield
-
-
-def _make_holders_folders(sample: Sample) -> Iterator[None]:
-    holders = list(sample.store.glob("*.holder"))
-    for path in holders:
-        path.unlink()
-        path.mkdir()
-    yield
-    for path in holders:
-        path.rmdir()
-
-
-def _make_holders_unreadable(sample: Sample) -> Iterator[None]:
-    for path in sample.store.glob("*.holder"):
-        path.chmod(0)
     yield
 
 

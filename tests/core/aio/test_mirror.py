@@ -1,6 +1,7 @@
 """`AsyncALMA` has every method of `ALMA`, `AsyncEpisode` every one of `Episode`: same names, same arguments, same words."""
 
 import inspect
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from alma import ALMA, AsyncALMA, Episode
 from alma.aio import AsyncEpisode
 from alma.aio.alma import AsyncAdmin
 from alma.memory.administration import Admin
+from async_stub import STUB, stub
 
 OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode", "remembers"}
 """What is opened, to be awaited or entered; and a decorator."""
@@ -58,3 +60,8 @@ def test_no_method_gives_its_answer_piece_by_piece(method: Any, mirrored: Any, n
     """Such a one would do its work on the event loop, after the worker thread has returned."""
     assert not inspect.isgeneratorfunction(method)
     assert "Iterator" not in str(inspect.signature(method).return_annotation)
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the text of an annotation differs between versions of Python")
+def test_the_stub_that_editors_read_has_the_signatures_of_alma() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub(), "run `python tests/support/async_stub.py`"

@@ -2,12 +2,13 @@
 
 import asyncio
 import concurrent.futures
+from typing import Any
 
 import pytest
 
 from alma.episode import Leaving, leaving
 from alma.episode.endings import contradicts
-from alma.types.episodes import Ending
+from alma.types.episodes import Ending, EpisodeRecord
 from alma.types.identity import EPOCH
 from alma.types.kinds import Verdict
 
@@ -49,20 +50,26 @@ def test_a_block_left_by_an_error_failed_with_it(error: BaseException, text: str
     assert leaving(error) == Leaving(Verdict.FAILURE, text)
 
 
-def _ending(outcome: Verdict | None, **said: str) -> Ending:
+def _ended(outcome: Verdict | None, **said: Any) -> EpisodeRecord:
+    return EpisodeRecord(id="e", project_id="p", agent="dev", task="t", started_at=EPOCH, ended_at=EPOCH, outcome=outcome, **said)
+
+
+def _ending(outcome: Verdict | None, **said: Any) -> Ending:
     return Ending(outcome=outcome, at=EPOCH, **said)
 
 
 def test_an_ending_told_again_contradicts_nothing_also_when_it_says_less() -> None:
-    first = _ending(Verdict.FAILURE, strategy="s", error="e")
-    assert not contradicts(first, first)
+    first = _ended(Verdict.FAILURE, strategy="s", error="e", used=("m",))
+    assert not contradicts(first, _ending(Verdict.FAILURE, strategy="s", error="e", used=("m",)))
     assert not contradicts(first, _ending(Verdict.FAILURE))
-    assert not contradicts(_ending(None), _ending(None))
+    assert not contradicts(_ended(None, reason="r"), _ending(None, feedback="r"))
 
 
 def test_another_outcome_or_another_detail_contradicts() -> None:
-    first = _ending(Verdict.FAILURE, strategy="s")
+    first = _ended(Verdict.FAILURE, strategy="s")
     assert contradicts(first, _ending(Verdict.SUCCESS, strategy="s"))
     assert contradicts(first, _ending(None))
     assert contradicts(first, _ending(Verdict.FAILURE, strategy="t"))
     assert contradicts(first, _ending(Verdict.FAILURE, error="new"))
+    assert contradicts(first, _ending(Verdict.FAILURE, used=("m",)))
+    assert contradicts(_ended(None, reason="r"), _ending(None, feedback="s"))

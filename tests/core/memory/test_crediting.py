@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.memory.episodes.credit import MOST_AN_EPISODE, share
+from alma.memory.episodes.closing import MOST_AN_EPISODE, share
 from attempts import counts
 from facade import OpenStore, held
 

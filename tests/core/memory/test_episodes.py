@@ -324,7 +324,7 @@ def test_a_suspended_episode_takes_nothing_and_leaving_its_block_does_nothing(al
 def test_an_episode_that_is_held_or_has_ended_cannot_be_resumed(alma: ALMA, open_store: OpenStore) -> None:
     episode = alma.episode("dev", TASK)
     for opened in (alma, open_store()):
-        with refused(opened, ConflictError, "held by a running process"):
+        with refused(opened, ConflictError, "is held by a program"):
             opened.resume_episode(episode.id)
     episode.end()
     with refused(alma, ConflictError, "ended as unverified"):

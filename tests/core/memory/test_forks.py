@@ -51,7 +51,7 @@ alma.learn_many({"agent": "dev", "task": f"Task {number} of many"} | {"outcome":
 
 
 def _run(folder: Path, script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", SETUP + script, str(folder)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", SETUP + script, str(folder)], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -100,7 +100,7 @@ def test_locks_that_threads_of_the_parent_held_do_not_keep_a_child_waiting(tmp_p
 alma.learn("dev", "Sell the service", "success")
 alma.retrieve("Sell the service", "dev")
 room = alma._room
-held = [room.index._lock, room.index._index._sampling, room.project._words._lock, room.store.texts._lock, room.store.presence._guard]
+held = [room.index._lock, room.index._index._sampling, room.project._words._lock, room.store.texts._lock]
 for lock in held:
     lock.acquire()
 with room.index._index._lock.reading():
@@ -147,26 +147,6 @@ print(alma._room.project.record("note", ["one"])["one"][1]["said"], alma.verify(
 
 
 @pytest.mark.slow
-def test_a_child_does_not_hold_the_episodes_of_its_parent(tmp_path: Path) -> None:
-    script = """
-(told, tell), (gone, leave) = os.pipe(), os.pipe()
-def live_on(episode_id):
-    os.write(tell, episode_id.encode())
-    os.read(gone, 1)
-def die():
-    mine = opened()
-    episode = mine.episode(agent="dev", task="Deploy the service")
-    in_child(lambda: live_on(episode.id))
-    os._exit(0)
-assert ended(in_child(die)) == 0
-episode_id = os.read(told, 100).decode()
-print(opened().get_episode(episode_id).status)
-os.write(leave, b"x")
-"""
-    assert _run(tmp_path, script).split() == ["abandoned"]
-
-
-@pytest.mark.slow
 def test_a_child_that_closes_does_not_end_what_its_parent_holds(tmp_path: Path) -> None:
     script = """
 episode = alma.episode(agent="dev", task="Deploy the service")
@@ -196,14 +176,17 @@ child = in_child(end)
 {meanwhile}
 os.write(tell, b"x")
 assert ended(child) == 0
+records = alma.get_stats().journal_records
+print(episode.succeed().outcome, alma.get_stats().journal_records - records)
 try:
-    episode.succeed()
+    episode.fail()
 except ConflictError as error:
     print(error)
 print(alma.get_episode(episode.id).outcome, alma.verify().ok)
 """
-    refusal, *rest = _run(tmp_path, script).splitlines()
-    assert refusal.endswith("is no longer open: it ended as success")
+    again, refusal, *rest = _run(tmp_path, script).splitlines()
+    assert again == "success 0"
+    assert "was ended before (success)" in refusal
     assert rest == ["success True"]
 
 

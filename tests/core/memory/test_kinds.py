@@ -117,9 +117,9 @@ def test_registering_the_same_again_writes_nothing(shop: ALMA) -> None:
 def test_a_kind_may_grow_and_an_older_definition_takes_nothing_away(shop: ALMA) -> None:
     old = shop.add("meeting_note", agent="dev", **notes())
 
-    assert shop.register_memory_type(grown(mood=str | None)).fields["mood"] == "str | None"
+    assert shop.register_memory_type(grown(mood=str | None)).fields["mood"] == str | None
     before = held(shop)
-    assert shop.register_memory_type(MEETING).fields["mood"] == "str | None"
+    assert shop.register_memory_type(MEETING).fields["mood"] == str | None
     assert held(shop) == before
     assert shop.memory_types()["meeting_note"].scoring_weights == {"recency": 1.0}
     assert shop.get(old.id).mood is None

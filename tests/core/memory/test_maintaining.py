@@ -10,7 +10,7 @@ import pytest
 from alma import ALMA, CustomMemoryType, DomainKnowledge, Heuristic, Outcome
 from alma.errors import ConfigurationError
 from alma.memory.admin import maintaining
-from alma.types.maintenance import MaintenanceReport
+from alma.types.reports import MaintenanceReport
 from facade import START, ManualClock, OpenStore, held
 
 NO_WINDOW = {"outcome": {"window": None}}

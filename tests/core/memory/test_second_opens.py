@@ -90,7 +90,6 @@ def test_all_that_are_open_on_a_file_share_its_connections_whatever_the_path(tmp
     with open_alma(folder) as alma, open_alma(link) as other:
         learned = alma.learn("dev", "Deploy the service", "success")
         assert other.get(learned.id) == learned
-        assert not list(link.glob("*holder"))
         first, second = (each._store.storage.database._pool for each in (alma, other))  # type: ignore[attr-defined] # the point of it
         assert first is second
     assert sorted(path.name for path in folder.iterdir()) == ["alma.db"]

@@ -316,7 +316,7 @@ def test_an_undo_of_what_was_shown_is_refused_once_more_was_done(open_store: Ope
 
 
 def test_changes_of_one_row_come_to_one_or_to_none() -> None:
-    from alma.types.changes import Change
+    from alma.types.stored import Change
 
     made, raised = Change("t", "k", None, {"a": 1, "b": 1}), Change("t", "k", {"a": 1}, {"a": 2})
     dropped = Change("t", "k", {"a": 2, "b": 1}, None)

@@ -213,7 +213,7 @@ def test_what_is_stored_is_what_was_checked_though_the_file_is_changed_meanwhile
         theirs.add_domain_knowledge("dev", "refunds", f"Refund {number}. " + "Refunds take three days. " * 6_000)
     path = tmp_path / "theirs.jsonl"
     path.write_bytes(exported(theirs).getvalue())
-    monkeypatch.setattr("alma.memory.transfer.untrusted.AT_ONCE", 1)
+    monkeypatch.setattr("alma.memory.transfer.intake.AT_ONCE", 1)
 
     report = alma.import_untrusted(
         path, progress=lambda done, total: path.write_bytes(path.read_bytes().replace(b"three days", b"thirty day"))

@@ -15,7 +15,7 @@ from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
 from alma.storage.encryption.keys import generate_key, read_key, write_key_file
-from alma.storage.relational.resealing import HIDDEN, SEALED
+from alma.storage.encryption.rows import HIDDEN, SEALED
 from alma.storage.relational.tables import metadata
 from alma.storage.sqlite.store import SQLStorage
 from encrypted import KEY, OTHER_KEY, open_encrypted
@@ -161,8 +161,8 @@ DAMAGES = {
     "vector": "UPDATE vector SET vector = zeroblob(length(vector)) WHERE row = 1",
     "vector's hash": "UPDATE vector SET text_hash = zeroblob(32) WHERE row = 1",
     "record": "UPDATE record SET body = zeroblob(length(body))",
-    "agent": "UPDATE memory SET agent = 'dev' WHERE row = 1",
-    "owner": "UPDATE partition SET owner = 'dev' WHERE row = 1",
+    "agent": "UPDATE memory SET agent = 'eve' WHERE row = 1",
+    "owner": "UPDATE partition SET owner = 'eve' WHERE row = 1",
     "kind": "UPDATE partition SET kind = 'note' WHERE row = 1",
     "record's kind": "UPDATE record SET kind = 'key'",
     "record's key": "UPDATE record SET key = key || '.'",
@@ -186,7 +186,7 @@ def test_damage_is_found_and_rebuilt_from_the_journal(tmp_path: Path, damage: st
 
 @pytest.mark.parametrize(
     "change",
-    ["payload = zeroblob(40)", "salt = zeroblob(40)", "digest = zeroblob(60)", "actor = 'dev'", "operation = operation || '.'"],
+    ["payload = zeroblob(40)", "salt = zeroblob(40)", "digest = zeroblob(60)", "actor = 'eve'", "operation = operation || '.'"],
 )
 def test_a_damaged_journal_record_is_reported(tmp_path: Path, change: str) -> None:
     with open_encrypted(tmp_path) as alma:

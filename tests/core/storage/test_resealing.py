@@ -1,11 +1,12 @@
 """Encrypting, decrypting and changing the key: the former store or the new one, whole, whatever happens meanwhile."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.storage.sqlite import resealing
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
+from killed import kill_while_changing_key
 from stores import execute, rows
 
-STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_snapshots", "_overwrite")
+STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_copies", "_overwrite")
 WAYS: dict[str, tuple[bytes | None, Callable[[Path], None], bytes | None]] = {
     "encrypt": (None, lambda folder: encrypt_store(folder, KEY), KEY),
     "decrypt": (KEY, lambda folder: decrypt_store(folder, KEY), None),
+    "rotate": (KEY, lambda folder: rotate_key(folder, KEY, OTHER_KEY), OTHER_KEY),
 }
 """The key before, the call, and the key afterwards."""
 
@@ -106,30 +109,55 @@ def test_a_failure_at_any_step_leaves_a_whole_store(tmp_path: Path, monkeypatch:
     assert whole(tmp_path, before, after) == (expected, held)
 
 
-_KILLED = """
-import os, sys
-from pathlib import Path
-from alma.encryption import decrypt_store, encrypt_store
-from alma.storage.sqlite import resealing
-folder, key, call, step = sys.argv[1], bytes.fromhex(sys.argv[2]), sys.argv[3], sys.argv[4]
-if step == "replace":
-    before = Path.replace
-    Path.replace = lambda path, target: (before(path, target), os._exit(9))
-else:
-    setattr(resealing, step, lambda *_: os._exit(9))
-{"encrypt": encrypt_store, "decrypt": decrypt_store}[call](folder, key)
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize(("call", "points"), [("rotate", 50), ("encrypt", 20), ("decrypt", 20)])
+def test_a_process_that_is_killed_at_any_point_leaves_one_whole_store(tmp_path: Path, call: str, points: int) -> None:
+    before, _, after = WAYS[call]
+    held = made(tmp_path / "store", before)
+    given = [KEY, OTHER_KEY] if call == "rotate" else [KEY]
+    folders = kill_while_changing_key(tmp_path / "store", tmp_path, call, given, points=points)
+    assert len(folders) >= points - 2
+    found = [whole(folder, before, after) for folder in folders]
+    assert {content for _, content in found} == {held}
+    assert {key for key, _ in found} == {before, after}
+
+
+_WRITER = """
+import sys
+from alma import ALMA, AlmaError
+folder, keys = sys.argv[1], [bytes.fromhex(key) for key in sys.argv[2:]]
+number = 0
+while number < 40:
+    for key in keys:
+        try:
+            with ALMA.open(folder, project_id="shop", encryption_key=key) as alma:
+                for _ in range(3):
+                    print(alma.add_domain_knowledge("dev", "x", f"fact {number}").id, flush=True)
+                    number += 1
+        except AlmaError:
+            pass
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", list(WAYS))
-@pytest.mark.parametrize("step", ["_copy_table", "_check_same", "replace", "_overwrite"])
-def test_a_process_that_is_killed_at_any_step_leaves_a_whole_store(tmp_path: Path, call: str, step: str) -> None:
-    before, _, after = WAYS[call]
-    held = made(tmp_path, before)
-    killed = subprocess.run([sys.executable, "-c", _KILLED, tmp_path, KEY.hex(), call, step], timeout=120, check=False)
-    assert killed.returncode == 9
-    assert whole(tmp_path, before, after) == (after if step in ("replace", "_overwrite") else before, held)
+def test_writers_that_open_the_store_meanwhile_lose_nothing(tmp_path: Path) -> None:
+    made(tmp_path, KEY)
+    command = [sys.executable, "-c", _WRITER, str(tmp_path), KEY.hex(), OTHER_KEY.hex()]
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    keys, changes = (KEY, OTHER_KEY), 0
+    while any(writer.poll() is None for writer in writers) or not changes:
+        with suppress(StorageError):
+            rotate_key(tmp_path, *keys)
+            keys, changes = keys[::-1], changes + 1
+    ended = [writer.communicate() for writer in writers]
+    assert [error for _, error in ended] == ["", ""]
+    stored = [line for out, _ in ended for line in out.split()]
+    assert len(stored) >= 80
+    with open_encrypted(tmp_path, key=keys[0]) as alma:
+        assert {memory.id for memory in alma.list_memories("domain_knowledge", limit=1000)} >= set(stored)
+        assert alma.verify().ok
+    assert sorted(os.listdir(tmp_path)) == ["alma.db"]
 
 
 def test_a_store_that_is_in_use_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Any) -> None:
@@ -177,19 +205,16 @@ def test_wrong_calls_say_what_to_do(tmp_path: Path) -> None:
             call()
 
 
-def test_a_changed_key_opens_the_store_alone_and_what_is_stored_stays(tmp_path: Path) -> None:
+def test_a_changed_key_opens_the_store_alone_and_nothing_of_the_former_one_is_left(tmp_path: Path) -> None:
     held = made(tmp_path, KEY)
     sealed = rows(tmp_path / "alma.db", "SELECT body FROM memory")
     former = rows(tmp_path / "alma.db", "SELECT value FROM store WHERE key = 'encryption'")[0][0]
-    with open_encrypted(tmp_path) as alma:
-        rotate_key(tmp_path, KEY, OTHER_KEY)
-        alma.learn("dev", "Deploy while the key changes", "success")
-    assert whole(tmp_path, KEY, OTHER_KEY)[0] == OTHER_KEY
-    assert set(sealed) <= set(rows(tmp_path / "alma.db", "SELECT body FROM memory"))
+    rotate_key(tmp_path, KEY, OTHER_KEY)
+    assert whole(tmp_path, KEY, OTHER_KEY) == (OTHER_KEY, held)
+    assert not set(sealed) & set(rows(tmp_path / "alma.db", "SELECT body FROM memory"))
     assert former.encode() not in (tmp_path / "alma.db").read_bytes()
     with pytest.raises(ConfigurationError, match="another key"):
         open_encrypted(tmp_path)
-    assert held
 
 
 @pytest.mark.slow

@@ -8,27 +8,22 @@ from typing import Any
 
 import pytest
 
-from alma.encryption import encrypt_store
 from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.encryption import envelope
-from alma.storage.encryption.cipher import AESSeal, new_data_key
-from alma.storage.relational.resealing import HIDDEN, SEALED
+from alma.storage.encryption.rows import HIDDEN, SEALED
 from alma.storage.relational.rows import vector_checksum
 from alma.storage.relational.store_values import note_checksum
-from alma.storage.sqlite import resealing
 from alma.storage.sqlite.store import SQLStorage
-from encrypted import KEY, OTHER_KEY, Words, open_encrypted, write_everything
+from encrypted import KEY, open_encrypted
 from stores import NOW, rows
 
 COLUMNS = [(table, column) for table, columns in SEALED.items() for column in columns]
 FOUND_BY = [(table, column) for table, columns in HIDDEN.items() for column in columns]
-FORMER = READABLE_NAMES, UNBOUND = "AES-256-GCM by row", "AES-256-GCM"
+FORMER = "AES-256-GCM by row, AES-SIV of names", "AES-256-GCM by row", "AES-256-GCM"
 """How stores were encrypted before."""
 
 TASKS = ("Deploy the shop", "Rotate the keys")
 NAMED = {
-    "project": "journal",
-    "partition": "memory",
     "memory": "memory",
     "passage": "passage",
     "vector": "vector",
@@ -90,7 +85,7 @@ def test_values_exchanged_between_two_rows_are_named_and_never_believed(tmp_path
         report = alma.verify()
         assert not report.ok
         assert any(NAMED[table] in problem.place for problem in report.problems), report.problems
-        if table not in ("journal", "project"):
+        if table != "journal":
             assert alma.verify(rebuild=True).ok
             assert alma.content_hash() == content
 
@@ -139,41 +134,6 @@ def test_no_hash_of_an_idempotency_key_or_a_run_stands_in_the_file_and_both_are_
         assert [found.id for found in alma.run_episodes("run 4")] == [episode.id]
 
 
-def test_a_store_of_an_earlier_version_opens_with_a_warning_and_is_encrypted_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path, words = tmp_path / "alma.db", Words()
-    with open_encrypted(tmp_path) as alma:
-        write_everything(alma, words)
-    with open_encrypted(tmp_path) as alma:
-        content = alma.content_hash()
-    _encrypt_as_before(path)
-
-    with open_encrypted(tmp_path) as alma:
-        assert "encrypted by an earlier ALMA" in caplog.text
-        assert alma.verify().ok
-        assert alma.content_hash() == content
-        assert alma.retrieve("vorplax deploys", "dev").total_items > 0
-    exchange(path, "vector", "vector")
-    with open_encrypted(tmp_path) as alma:
-        assert alma.verify().ok  # which is why it is encrypted anew
-    exchange(path, "vector", "vector")
-
-    with pytest.raises(ConfigurationError, match="another key"):
-        encrypt_store(tmp_path, OTHER_KEY)
-    encrypt_store(tmp_path, KEY)
-    caplog.clear()
-    with open_encrypted(tmp_path) as alma:
-        assert alma.verify().ok
-        assert alma.content_hash() == content
-    assert caplog.text == ""
-    with pytest.raises(ConfigurationError, match="encrypted already"):
-        encrypt_store(tmp_path, KEY)
-    exchange(path, "vector", "vector")
-    with open_encrypted(tmp_path) as alma:
-        assert not alma.verify().ok
-
-
 @pytest.mark.parametrize("cipher", FORMER)
 def test_a_store_cannot_be_passed_off_as_one_of_an_earlier_version(tmp_path: Path, cipher: str) -> None:
     path = made(tmp_path)
@@ -185,38 +145,3 @@ def test_a_store_cannot_be_passed_off_as_one_of_an_earlier_version(tmp_path: Pat
     assert former != told
     with pytest.raises(ConfigurationError, match="another key"):
         open_encrypted(tmp_path)
-
-
-def test_a_store_whose_names_are_readable_opens_with_a_warning_and_is_encrypted_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path, words = tmp_path / "alma.db", Words()
-    with open_encrypted(tmp_path) as alma:
-        write_everything(alma, words)
-    with open_encrypted(tmp_path) as alma:
-        content = alma.content_hash()
-    _encrypt_as_before(path, READABLE_NAMES)
-    assert ("shop",) in rows(path, "SELECT name FROM project")
-
-    with open_encrypted(tmp_path) as alma:
-        assert "stored names as they are" in caplog.text
-        assert alma.verify().ok
-        assert alma.content_hash() == content
-        alma.learn("dev", "Deploy the shop", "success")
-        content = alma.content_hash()
-    encrypt_store(tmp_path, KEY)
-    assert ("shop",) not in rows(path, "SELECT name FROM project")
-    with open_encrypted(tmp_path) as alma:
-        assert alma.verify().ok
-        assert alma.content_hash() == content
-
-
-def _encrypt_as_before(path: Path, cipher: str = UNBOUND) -> None:
-    """Gives an encrypted store the seal that earlier versions gave."""
-
-    def former(values: Any) -> tuple[str, AESSeal]:
-        data_key = new_data_key()
-        told = envelope._value(data_key, KEY, values["id"], cipher)
-        return told, AESSeal(data_key, values["id"], binds_rows=cipher != UNBOUND, hides_names=False)
-
-    resealing._rewrite(path, KEY, former)

@@ -5,11 +5,12 @@ import json
 import pickle
 import typing
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field
 
 from alma import ConflictError, CustomMemory, CustomMemoryType, ValidationError
 from alma.types import DomainKnowledge, memory_from_json
@@ -29,31 +30,88 @@ def memory_with(**fields: Any) -> CustomMemory:
 
 
 @pytest.mark.parametrize(
-    ("given", "shape"),
+    ("given", "kept", "former", "schema"),
     [
-        (str, "str"),
-        (list[str], "list[str]"),
-        (typing.List[str], "list[str]"),  # noqa: UP006
-        (list, "list[Any]"),
-        (typing.List, "list[Any]"),  # noqa: UP006
-        (typing.Optional[int], "int | None"),  # noqa: UP045
-        (float | None, "float | None"),
-        (None | bool, "bool | None"),
-        (dict[str, list[float]], "dict[str, list[float]]"),
-        (typing.Dict[str, int], "dict[str, int]"),  # noqa: UP006
-        (datetime, "datetime"),
-        (date, "date"),
-        (Any, "Any"),
-        ("list[str]  |  None", "list[str] | None"),
+        (str, str, "str", {"type": "string"}),
+        (int, int, "int", {"type": "integer"}),
+        (float, float, "float", {"type": "number"}),
+        (bool, bool, "bool", {"type": "boolean"}),
+        (datetime, datetime, "datetime", {"type": "string", "format": "date-time"}),
+        (date, date, "date", {"type": "string", "format": "date"}),
+        (Any, Any, "Any", {}),
+        (list[str], list[str], "list[str]", {"type": "array", "items": {"type": "string"}}),
+        (typing.List[str], list[str], "list[str]", {"type": "array", "items": {"type": "string"}}),  # noqa: UP006
+        (list, list[Any], "list[Any]", {"type": "array", "items": {}}),
+        (typing.List, list[Any], "list[Any]", {"type": "array", "items": {}}),  # noqa: UP006
+        (typing.Optional[int], int | None, "int | None", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),  # noqa: UP045
+        (None | bool, bool | None, "bool  |  None", {"anyOf": [{"type": "boolean"}, {"type": "null"}]}),
+        (Any | None, Any | None, "Any | None", {"anyOf": [{}, {"type": "null"}]}),
+        (
+            dict[str, list[datetime]] | None,
+            dict[str, list[datetime]] | None,
+            "dict[str, list[datetime]] | None",
+            {
+                "anyOf": [
+                    {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": {"type": "string", "format": "date-time"}},
+                    },
+                    {"type": "null"},
+                ]
+            },
+        ),
+        (
+            dict[str, int],
+            dict[str, int],
+            "dict[str, int]",
+            {"type": "object", "additionalProperties": {"type": "integer"}},
+        ),
+        (dict, dict[str, Any], "dict[str, Any]", {"type": "object", "additionalProperties": True}),
     ],
 )
-def test_types_are_kept_as_text(given: Any, shape: str) -> None:
-    assert kind_with(given).fields["value"] == shape
-    assert kind_with(shape) == kind_with(given)
+def test_a_field_is_stored_as_its_json_schema_and_the_former_text_is_read(
+    given: Any, kept: Any, former: str, schema: Any
+) -> None:
+    definition = kind_with(given)
+
+    assert definition.fields["value"] == kept
+    assert definition.model_dump(mode="json")["fields"]["value"] == schema
+    assert kind_with(schema) == kind_with(former) == definition
+
+
+class Incident(BaseModel):
+    """A kind as a class."""
+
+    about: str
+    severity: int
+    seen: list[datetime]
+    room: str | None = None
+
+
+def test_a_pydantic_class_defines_the_fields() -> None:
+    definition = CustomMemoryType("incident", Incident, ["about"])
+
+    fields = {"about": str, "severity": int, "seen": list[datetime], "room": str | None}
+    assert definition == CustomMemoryType("incident", fields, ["about"])
+    values = {"about": "Disk full", "severity": 2, "seen": [datetime(2026, 2, 3, tzinfo=UTC)], "room": None}
+    assert definition.checked(Incident(**values).model_dump()) == values
+
+
+def test_a_class_that_limits_its_values_is_refused_since_other_processes_would_not_know_of_it() -> None:
+    class Limited(BaseModel):
+        value: Annotated[int, Field(ge=0)]
+
+    with pytest.raises(ValidationError, match=r"value: .*no type that a field may have"):
+        CustomMemoryType("limited", Limited, ["value"])
 
 
 @pytest.mark.parametrize(
-    "shape", [set, bytes, int | str, tuple[str, ...], dict[int, str], "strr", "list[", "list[str", None, 5, object]
+    "shape",
+    [
+        *(set, bytes, int | str, int | str | None, tuple[str, ...], dict[int, str], list[set[str]], object, None, 5),
+        *("strr", "list[", "list[str", "list[" * 60 + "str" + "]" * 60, "__import__('os')"),
+        *({"type": "text"}, {"type": "integer", "minimum": 0}, {"type": "array"}, {"anyOf": [{"type": "string"}]}),
+    ],
 )
 def test_a_type_that_no_field_may_have_is_told(shape: Any) -> None:
     with pytest.raises(ValidationError, match=r"value: .*no type that a field may have; there are str, int"):
@@ -82,7 +140,7 @@ def test_a_type_that_no_field_may_have_is_told(shape: Any) -> None:
         ({"fields": {"a b": str}}, "is no name"),
         ({"fields": {1: str}}, "is no name"),
         ({"embedding_fields": []}, "embedding_fields"),
-        ({"embedding_fields": "summary"}, "a list of field names is needed"),
+        ({"embedding_fields": "summary"}, "embedding_fields: .*, not 'summary'"),
         ({"embedding_fields": ["sumary"]}, "'sumary', which is no field"),
         ({"embedding_fields": ["summary", "summary"]}, "names a field twice"),
         ({"embedding_fields": ["date"]}, "no text to embed"),
@@ -251,14 +309,14 @@ def merged(old: dict[str, Any], new: dict[str, Any], **given: Any) -> CustomMemo
 def test_a_definition_grows_by_what_may_be_left_out() -> None:
     grown = merged({"a": int}, {"a": int, "b": str | None}, scoring_weights={"similarity": 1})
 
-    assert grown.fields == {"about": "str", "a": "int", "b": "str | None"}
+    assert grown.fields == {"about": str, "a": int, "b": str | None}
     assert grown.scoring_weights == {"similarity": 1.0}
 
 
 def test_an_older_definition_takes_nothing_away() -> None:
     same = merged({"a": int, "b": str | None, "c": int | None}, {"a": int, "c": int})
 
-    assert same.fields == {"about": "str", "a": "int", "b": "str | None", "c": "int | None"}
+    assert same.fields == {"about": str, "a": int, "b": str | None, "c": int | None}
     assert same.scoring_weights == {"recency": 1.0}
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alma.types.episodes import EpisodeRecord, Forecast, Step
-    from alma.types.reviews import ReviewItem, ReviewReport
+    from alma.types.reports import ReviewItem, ReviewReport
 
 _COLUMNS = ("episode", "forecast", "95 %", "0      ½      1")
 _FIGURES = ("forecast", "95 %")

@@ -23,7 +23,7 @@ STORE_ENDING = ".files"
 STORE_HEADER = "store.json"
 """The file in that folder that makes it a store."""
 
-_OF_A_STORE = ("-wal", "-shm", "-journal", ".holder", ".index")
+_OF_A_STORE = ("-wal", "-shm", "-journal", ".index")
 _BESIDE_A_STORE = ("config.yaml", ".gitignore")
 _DRAFT_NAME = 40
 

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from alma.forking import delaying_forks
-
 
 @contextmanager
 def making_in(folder: Path) -> Iterator[None]:
@@ -30,7 +28,7 @@ def sweep(folder: Path, pattern: str) -> int:
     names = [Path(name) for name in glob.iglob(os.path.join(glob.escape(str(folder)), pattern), include_hidden=True)]
     if not names:
         return 0
-    with delaying_forks(), _locked(folder, alone=True) as is_locked:  # a child would hold the lock as long as it lives
+    with _locked(folder, alone=True) as is_locked:
         return sum(_deleted(name) for name in names) if is_locked else 0
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from alma.types.changes import Change as Change
-from alma.types.changes import RowValues
 from alma.types.episodes import LEASE
 from alma.types.kinds import MemoryType
-from alma.types.maintenance import MAINTENANCE
+from alma.types.reports import MAINTENANCE
 from alma.types.rules import RULE
+from alma.types.stored import Change as Change
+from alma.types.stored import RowValues
 
 GENESIS = bytes(32)
 """Stands for the hash of a predecessor in the first record of a project."""

@@ -129,7 +129,8 @@ def doubted_together(texts: Sequence[str]) -> dict[int, str]:
     read = list(map(as_read, texts))
     ends, beginnings = [text[-_EDGE:] for text in read], [text[:_EDGE] for text in read]
     joined = "\n".join((*ends, *beginnings))  # most hints are in no text, which one look shows
-    hints = [(sign, hint) for sign in _signs() for hint in sign.hints if all(word in joined for word in hint.split())]
+    stands = joined.__contains__
+    hints = [(sign, hint) for sign in _signs() for hint in sign.hints if all(map(stands, hint.split()))]
     left = [_marks(hints, end, ends_with=True) for end in ends]
     right = [_marks(hints, beginning, ends_with=False) for beginning in beginnings]
     found: dict[int, str] = {}

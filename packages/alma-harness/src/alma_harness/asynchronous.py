@@ -32,7 +32,7 @@ class OfProjectAsync(Generic[T]):
     _kind: type[T]
 
     def __init__(self, project: str | None = None, *, alma: ALMA | AsyncALMA | None = None) -> None:
-        self._make = functools.partial(self._kind, project, alma=alma._alma if isinstance(alma, AsyncALMA) else alma)
+        self._make = functools.partial(self._kind, project, alma=alma._proxied if isinstance(alma, AsyncALMA) else alma)
         self._lock = threading.Lock()
         self._opened: T | None = self._make() if project is None else None
 

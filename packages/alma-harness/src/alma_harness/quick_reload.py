@@ -10,7 +10,7 @@ def handoff_lines(handoff: Handoff) -> Iterator[str]:
     """Yields what the next session needs, most important first."""
     yield line_of("Last goal", handoff.goal)
     if handoff.is_crash:
-        yield "Last session: it stopped without ending; check what it left half done."
+        yield "Last session: it has not ended; check what it left half done."
     if handoff.last_action:
         outcome = f" ({handoff.last_outcome})" if handoff.last_outcome else ""
         yield line_of("Last action", handoff.last_action) + outcome

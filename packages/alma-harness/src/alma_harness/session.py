@@ -2,9 +2,11 @@
 
 import secrets
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma.types.episodes import LEASE_DURATION
 from alma_harness.asynchronous import OfProjectAsync, mirrored
 from alma_harness.keys import digest
 from alma_harness.projects import OfProject
@@ -41,7 +43,7 @@ class SessionManager(OfProject):
     """
 
     def start_session(self, agent: str, goal: str, *, user_id: str | None = None) -> SessionContext:
-        """Begins a session and returns it, with the hand-off of the agent's last session that ended or crashed."""
+        """Begins a session and returns it, with the hand-off of the agent's last session that ended, or that this program did not begin."""
         owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
         text = checked_text(goal, "goal", limit=LONGEST_TEXT)
         previous = self._last_handoff(owner, user)
@@ -185,8 +187,9 @@ class SessionManager(OfProject):
 
     def _summary(self, record: Record) -> SessionSummary:
         body = record.body
-        is_crash = not body["is_ended"] and not self._records.is_running(body["holder"])
-        status = "crashed" if is_crash else "ended" if body["is_ended"] else "running"
+        is_left = not body["is_ended"] and body["holder"] != self._records.holder
+        silence = self._records.now() - datetime.fromisoformat(body["updated_at"])
+        status = "ended" if body["is_ended"] else "crashed" if is_left and silence > LEASE_DURATION else "running"
         return SessionSummary(
             session_id=_id(record.key),
             agent=body["agent"],
@@ -194,7 +197,7 @@ class SessionManager(OfProject):
             goal=body["goal"],
             status=status,
             started_at=body["started_at"],
-            handoff=_handoff(record, is_crash=is_crash) if is_crash or body["has_handoff"] else None,
+            handoff=_handoff(record, is_crash=is_left) if is_left or body["has_handoff"] else None,
         )
 
     def _changed(self, session_id: object, agent: str | None, notes: dict[str, Any], **changes: bool) -> Record:

@@ -10,7 +10,10 @@ class _Value(BaseModel):
 
 
 class Handoff(_Value):
-    """The state that a session left for the next one. With `is_crash` the session never ended: this is what it had noted by then."""
+    """The state that a session left for the next one. With `is_crash` the session never ended: this is what it had noted by then.
+
+    Another process may still run it: only a longer silence says that it does not.
+    """
 
     session_id: str
     agent: str
@@ -38,7 +41,7 @@ class SessionContext(_Value):
 
 
 class SessionSummary(_Value):
-    """A former or running session. `status` is "running", "ended" or "crashed"."""
+    """A former or running session. `status` is "running", "ended" or, where no note came for ten minutes, "crashed"."""
 
     session_id: str
     agent: str

@@ -1,19 +1,21 @@
 """`alma.learn_from_spans`: runs of agents, read from their OpenTelemetry traces, become episodes."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from alma import ALMA
 from alma.errors import ConfigurationError, ConflictError, ValidationError
 from alma.text import quoted, storable
+from alma.types.episodes import LEASE_DURATION
 from alma_harness.option_names import options_of
 from alma_harness.spans import Span, read_spans
 from alma_harness.values import Value
-from alma_integration import Integration, Records, RunContext, checked_name, open_records, tool_use
+from alma_integration import Integration, RunContext, checked_name, open_records, tool_use
 
 _OPERATION = "gen_ai.operation.name"
 _TASKS = ("gen_ai.input.messages", "gen_ai.prompt", "input.value")
@@ -21,6 +23,9 @@ _ANSWERS = ("gen_ai.output.messages", "gen_ai.completion", "output.value")
 TASK_CHARS = 2_000
 CLAIM = "traces.claim"
 """Kind of the records by which a process claims runs."""
+
+OLD = "1970-01-01T00:00:00+00:00"
+"""Time of a claim that has none: a former version stored it."""
 
 
 class SpansReport(Value):
@@ -60,11 +65,13 @@ def learn_from_spans(alma: ALMA, spans: object, *, agent: str | None = None, **o
     fallback = None if agent is None else checked_name(agent, "agent")
     runs, left_out = _runs(read_spans(spans), fallback)
     integration = Integration(alma, options=chosen)
-    with _claimed(alma, [run for run in runs if not alma.run_episodes(run.run_id)]) as claimed:
-        new = [
-            run for run in claimed if not alma.run_episodes(run.run_id)
-        ]  # another process may have recorded it before the claim
-        ids = [_record(integration, run) for run in new]
+    new, ids = [], []
+    with _claims(alma) as claim:
+        for run in runs:
+            # looked up again after the claim, because another process may have recorded it before
+            if not alma.run_episodes(run.run_id) and claim(run) and not alma.run_episodes(run.run_id):
+                new.append(run)
+                ids.append(_record(integration, run))
     return SpansReport(
         episode_ids=tuple(filter(None, ids)),
         known=len(runs) - len(new),
@@ -74,28 +81,29 @@ def learn_from_spans(alma: ALMA, spans: object, *, agent: str | None = None, **o
 
 
 @contextmanager
-def _claimed(alma: ALMA, runs: Sequence[_Traced]) -> Iterator[list[_Traced]]:
-    """Claims runs, so that two processes that read the same traces do not both record them. Yields those that no other has claimed.
+def _claims(alma: ALMA) -> Iterator[Callable[[_Traced], bool]]:
+    """Yields a function that claims a run just before it is recorded, so that two processes that read the same traces do not both record it.
 
-    A claim is dropped at the end of the block, and ends with its process.
+    The claims are dropped at the end of the block. Those of a process that died end after ten minutes.
     """
-    claims = open_records(alma, CLAIM)
-    mine = [run for run in runs if _claim(claims, run)]
+    records = open_records(alma, CLAIM)
+    mine: list[str] = []
+
+    def claim(run: _Traced) -> bool:
+        found, now = records.get(run.key), records.now()
+        if found is not None and now - datetime.fromisoformat(str(found.body.get("at", OLD))) <= LEASE_DURATION:
+            return False
+        try:
+            records.put(run.key, {"at": now.isoformat()}, version=found.version if found else 0)
+        except ConflictError:
+            return False
+        mine.append(run.key)
+        return True
+
     try:
-        yield mine
+        yield claim
     finally:
-        claims.erase([run.key for run in mine])
-
-
-def _claim(claims: Records, run: _Traced) -> bool:
-    found = claims.get(run.key)
-    if found is not None and claims.is_running(str(found.body.get("holder"))):
-        return False
-    try:
-        claims.put(run.key, {"holder": claims.holder}, version=found.version if found else 0)
-    except ConflictError:
-        return False
-    return True
+        records.erase(mine)
 
 
 def _runs(spans: Sequence[Span], fallback: str | None) -> tuple[list[_Traced], int]:

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import Literal
 
 from alma.types.contradictions import Contradiction, Disputes, short_form
-from alma.types.doubts import is_vouched_for
 from alma.types.memories import DomainKnowledge, UserPreference
+from alma.types.provenance import is_vouched_for
 from alma_knowledge.conflicts import Conflict, conflict
 
 Claimed = DomainKnowledge | UserPreference

@@ -102,6 +102,12 @@ def bound(successes: Floats, trials: Floats) -> tuple[Floats, Floats, Floats]:
     return np.where(successes > 0, lower, 0.0), np.where(failures > 0, upper, 1.0), above
 
 
+def interval(successes: float, trials: float) -> tuple[float, float]:
+    """Returns the bounds at 95 % of one rate; see `bound`."""
+    lower, upper, _ = bound(np.array([float(successes)]), np.array([float(trials)]))
+    return float(lower[0]), float(upper[0])
+
+
 def _cross(points: Floats, rising: Floats, level: float) -> Floats:
     """Returns where each row of `rising` reaches the level, between two points linearly."""
     after = np.clip((rising < level).sum(axis=1), 1, rising.shape[1] - 1)

@@ -14,7 +14,6 @@ from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
 from alma.storage.relational.statements.text import text_metadata, text_statements
 from alma.storage.relational.tables import metadata
-from alma_postgres.tables import holder_metadata
 
 _NAMED = re.compile(r"%\((\w+)\)s")
 _AMONG_GIVEN = re.compile(
@@ -89,7 +88,7 @@ def tables_of_projects() -> list[str]:
 
 
 def _tables() -> list[Table]:
-    return [table for made in (metadata, text_metadata, holder_metadata) for table in made.sorted_tables]
+    return [table for made in (metadata, text_metadata) for table in made.sorted_tables]
 
 
 def _own_statements() -> dict[str, ClauseElement]:

@@ -21,7 +21,6 @@ from alma_postgres.address import Address
 from alma_postgres.compiling import table_names
 from alma_postgres.database import PostgresDatabase
 from alma_postgres.driver_errors import translated
-from alma_postgres.holders import Holders
 from alma_postgres.migrations import applied_migrations, drop_retired, is_former, migrate, missing_migrations
 from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.session import PostgresSession
@@ -46,7 +45,6 @@ class PostgresStorage(RelationalStore):
         try:
             self._migrate(seal or OpenSeal(), to_micros(at))
             super().__init__(self.database, TextRows(), seal=seal)
-            self.holders = Holders(self.database)
         except BaseException:
             self.database.close()
             raise
@@ -155,7 +153,6 @@ class PostgresStorage(RelationalStore):
 
     def close(self) -> None:
         """Ends the use of the server here. Using the store afterwards is a `StorageError`."""
-        self.holders.leave()
         self.database.close()
 
 

@@ -2,7 +2,8 @@
 
 import json as json_text
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -44,25 +45,31 @@ def add(
     console().print(printable(f"Added {added.kind.replace('_', ' ')}: {added.id}"), soft_wrap=True)
 
 
-def parsed(pairs: Iterable[str], shapes: Mapping[str, str]) -> dict[str, Any]:
+def parsed(pairs: Iterable[str], types: Mapping[str, Any]) -> dict[str, Any]:
     """Parses the fields on a command line. `ValidationError` for a word that is no field, or a field given twice."""
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name or name in ("kind", "agent", "metadata"):
             raise ValidationError(f"{quoted(pair)} is no FIELD=VALUE")
-        shape = shapes.get(name, "str")
-        if shape.startswith("list"):
+        outer = _outer(types.get(name, str))
+        if outer is list:
             found = _from_json(text)
             values.setdefault(name, []).extend(found if isinstance(found, list) else [text])
         elif name in values:
             raise ValidationError(f"{quoted(name)} is given twice, and it is no list")
-        elif shape.startswith(("dict", "Any")):
+        elif outer in (dict, Any):
             found = _from_json(text)
             values[name] = text if found is None else found
         else:
             values[name] = int(text) if name == "duration_ms" and text.isdecimal() else text
     return values
+
+
+def _outer(given: Any) -> Any:
+    """Returns `list` for `list[str] | None`."""
+    inner = get_args(given)
+    return _outer(inner[0]) if NoneType in inner else get_origin(given) or given
 
 
 def _from_json(text: str) -> Any:

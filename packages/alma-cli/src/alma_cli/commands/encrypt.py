@@ -10,7 +10,7 @@ def encrypt(key_file: KeyFileOption = None, config: ConfigOption = None, json: J
 
     \b
     After a crash the store is as it was before, or encrypted: whole either way. Backups and exports that you made before stay readable.
-    A store that an earlier version encrypted, which protected less, is encrypted anew with the same key.
+    A store that an earlier version encrypted in another way opens again after this, with the same key.
 
     \b
     Examples:

@@ -16,9 +16,10 @@ def rotate_key(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Let a new key open the store, and the former one no more. The store may be in use.
+    """Encrypt the store with a new key; the former key opens it no more. Nothing may have it open.
 
     \b
+    After a crash the store opens with the former key or with the new one: whole either way.
     Copies of the store that were made before open with the former key: keep it as long as you keep them.
 
     \b

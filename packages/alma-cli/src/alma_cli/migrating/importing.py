@@ -12,10 +12,10 @@ from alma.files import checked_path
 from alma.memory.arguments import checked_text
 from alma.memory.progress import Progress, with_progress
 from alma.memory.room import Room
-from alma.memory.transfer.intake import AT_ONCE, Candidate, Tally, formed_rules, rule_counts, store
+from alma.memory.transfer.intake import Candidate, Intake
 from alma.text import quoted, shortened
 from alma.types.kinds import MemoryType, VerdictSource
-from alma.types.migrated import MigrationReport
+from alma.types.reports import MigrationReport
 from alma_cli.migrating.alma_memory import TABLES, Found, Table, read, strategy_of
 from alma_cli.migrating.foreign_rows import Row
 from alma_cli.migrating.foreign_sqlite import ForeignDatabase, foreign_database
@@ -98,43 +98,17 @@ class _Migration:
     tried: set[int] = field(default_factory=set)
 
     def run(self, tables: Sequence[Table], on_progress: Progress | None) -> MigrationReport:
-        before = rule_counts(self.room)
-        total, done = sum(map(self._count, tables)), 0
-        tallies = []
+        intake = Intake(self.room, dry_run=self.is_dry, total=sum(map(self._count, tables)), on_progress=on_progress)
         for table in tables:
-            tally = Tally(table.kind)
-            rows = self._rows(table)
-            while batch := list(itertools.islice(rows, AT_ONCE)):
-                self._take(table, batch, tally)
-                done += len(batch)
-                if on_progress:
-                    on_progress(done, total)
-            tallies.append(tally)
-        rules = {} if self.is_dry else formed_rules(self.room, before)
-        return MigrationReport(
-            source=self.source,
-            source_project=self.project or "",
-            project=self.room.name,
-            dry_run=self.is_dry,
-            kinds=tuple(tally.report() for tally in tallies),
-            rules=rules,
-            not_read=self._not_read(tables),
-        )
+            intake.take(table.kind, (self._candidate(table, row) for row in self._rows(table)))
+        return intake.report(source=self.source, source_project=self.project or "", not_read=self._not_read(tables))
 
-    def _take(self, table: Table, rows: Sequence[Row], tally: Tally) -> None:
-        tally.read += len(rows)
-        found: list[Candidate] = []
-        for row in rows:
-            try:
-                one = read(table, row, now=self.now, source=self.judged_by)
-            except (ValidationError, ScopeViolationError) as error:
-                tally.skipped.add(str(error), row)
-                continue
-            if reason := self._reason_to_skip(one, row):
-                tally.skipped.add(reason, row)
-            else:
-                found.append(Candidate(one.memory, row, one.remarks))
-        store(self.room, found, tally, dry_run=self.is_dry)
+    def _candidate(self, table: Table, row: Row) -> Candidate:
+        try:
+            one = read(table, row, now=self.now, source=self.judged_by)
+        except (ValidationError, ScopeViolationError) as error:
+            return Candidate(str(error), row)
+        return Candidate(self._reason_to_skip(one, row) or one.memory, row, one.remarks)
 
     def _reason_to_skip(self, one: Found, row: Row) -> str | None:
         memory = one.memory
@@ -164,5 +138,4 @@ class _Migration:
 
     def _not_read(self, tables: Sequence[Table]) -> dict[str, int]:
         read_tables = {table.name for table in tables} | _BOOKKEEPING
-        counts = {name: self.database.count(name) for name in self.database.tables() if name not in read_tables}
-        return {name: count for name, count in counts.items() if count}
+        return {name: self.database.count(name) for name in self.database.tables() if name not in read_tables}

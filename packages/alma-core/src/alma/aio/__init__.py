@@ -1,6 +1,5 @@
 """ALMA for asyncio."""
 
-from alma.aio.alma import AsyncALMA
-from alma.aio.episode import AsyncEpisode
+from alma.aio.alma import AsyncALMA, AsyncEpisode
 
 __all__ = ["AsyncALMA", "AsyncEpisode"]

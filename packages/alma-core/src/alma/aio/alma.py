@@ -1,39 +1,75 @@
-"""`AsyncALMA`: the façade for asyncio, one line per method."""
+"""ALMA for asyncio: one generic proxy. Each public method runs in a worker thread and is awaited.
+
+Editors and type checkers read `alma.pyi` beside this file, which `tests/support/async_stub.py` writes.
+"""
 
 import functools
-from collections.abc import Callable, Coroutine, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+import inspect
+import logging
 
-from alma.aio.episode import AsyncEpisode
 from alma.aio.workers import Opening, Workers
 from alma.episode import Episode
+from alma.errors import AlmaError
 from alma.extensions import LateMethod
+from alma.memory.administration import Admin
 from alma.memory.alma import ALMA
-from alma.memory.harness_methods import HARNESS_METHODS
-from alma.protocols import Store
-from alma.types.scope import MemoryScope
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_LOG = logging.getLogger("alma")
 
 
-def _mirrored(method: Callable[Concatenate[ALMA, P], R]) -> Callable[Concatenate["AsyncAdmin", P], Coroutine[Any, Any, R]]:
-    """Returns the method as a coroutine function, with the same signature and documentation."""
+def _awaited(method):
+    """Returns the method as a coroutine function that a worker thread runs, with the same signature and documentation."""
 
     @functools.wraps(method)
-    async def call(self: "AsyncAdmin", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._workers.run(method, self._alma, *args, **kwargs)
+    async def call(self, /, *args, **kwargs):
+        return await self._workers.run(method, self._proxied, *args, **kwargs)
 
     return call
 
 
-def _opening(method: Callable[P, ALMA]) -> Callable[P, Opening["AsyncALMA"]]:
-    """Wraps a function that opens ALMA, so that its result can be awaited or entered."""
+def _read(name, read):
+    return property(lambda self: getattr(self._proxied, name), doc=read.__doc__)
+
+
+def _proxy(source):
+    """Class decorator: adds every public method and property of a class, unless the proxy has its own."""
+
+    def fill(cls):
+        for name in dir(source):
+            if name.startswith("_") or name in vars(cls):
+                continue
+            member = inspect.getattr_static(source, name)
+            if isinstance(member, LateMethod):
+                proxied = LateMethod(lambda name: _awaited(getattr(source, name)))
+                proxied.__set_name__(cls, name)
+            else:
+                proxied = _read(name, member) if isinstance(member, property) else _awaited(member)
+            setattr(cls, name, proxied)
+        return cls
+
+    return fill
+
+
+def _opened(method, proxy, release):
+    """Returns the method so that its result can be awaited or entered: a proxy of what the method opens, which a cancelled call releases."""
 
     @functools.wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Opening["AsyncALMA"]:
-        async def start() -> AsyncALMA:
+    def call(self, /, *args, **kwargs):
+        async def start():
+            begin = functools.partial(method, self._proxied, *args, **kwargs)
+            return proxy(await self._workers.open(begin, release), self._workers)
+
+        return Opening(start)
+
+    return call
+
+
+def _opening(method):
+    """Returns the function that opens an ALMA so that its result can be awaited or entered."""
+
+    @functools.wraps(method)
+    def call(*args, **kwargs):
+        async def start():
             workers = Workers()
             try:
                 return AsyncALMA(await workers.open(lambda: method(*args, **kwargs), ALMA.close), workers)
@@ -46,171 +82,71 @@ def _opening(method: Callable[P, ALMA]) -> Callable[P, Opening["AsyncALMA"]]:
     return call
 
 
-def _beginning(
-    method: Callable[Concatenate[ALMA, P], Episode],
-) -> Callable[Concatenate["AsyncALMA", P], Opening[AsyncEpisode]]:
-    """Wraps a method that begins an episode, so that its result can be awaited or entered."""
-
-    @functools.wraps(method)
-    def call(self: "AsyncALMA", /, *args: P.args, **kwargs: P.kwargs) -> Opening[AsyncEpisode]:
-        async def start() -> AsyncEpisode:
-            begun = await self._workers.open(lambda: method(self._alma, *args, **kwargs), Episode.abandon)
-            return AsyncEpisode(begun, self._workers)
-
-        return Opening(start)
-
-    return call
+def _unawaited(name):
+    """Loads a method of `alma-harness` that does no work itself."""
+    method = getattr(ALMA, name)
+    return functools.wraps(method)(lambda self, /, *args, **kwargs: method(self._proxied, *args, **kwargs))
 
 
-class AsyncAdmin:
-    """Housekeeping for asyncio, returned by `AsyncALMA.admin`: every method of `alma.admin`, as a coroutine."""
-
-    def __init__(self, alma: ALMA, workers: Workers | None = None) -> None:
-        self._alma = alma
+class _Proxy:
+    def __init__(self, proxied, workers=None):
+        self._proxied = proxied
         self._workers = workers or Workers()
 
-    # Each of these is the method of ALMA of that name, awaited. A test checks that the classes match.
-    history = _mirrored(ALMA.history)
-    compares_meanings = _mirrored(ALMA.compares_meanings)
-    undo = _mirrored(ALMA.undo)
-    undo_preview = _mirrored(ALMA.undo_preview)
-    content_hash = _mirrored(ALMA.content_hash)
-    forget = _mirrored(ALMA.forget)
-    purge = _mirrored(ALMA.purge)
-    forget_user = _mirrored(ALMA.forget_user)
-    users = _mirrored(ALMA.users)
-    redact_existing = _mirrored(ALMA.redact_existing)
-    maintain = _mirrored(ALMA.maintain)
-    compact = _mirrored(ALMA.compact)
-    backup = _mirrored(ALMA.backup)
-    migrate = _mirrored(ALMA.migrate)
-    reindex = _mirrored(ALMA.reindex)
-    get_stats = _mirrored(ALMA.get_stats)
-    overview = _mirrored(ALMA.overview)
-    verify = _mirrored(ALMA.verify)
-    list_memories = _mirrored(ALMA.list_memories)
-    quarantined = _mirrored(ALMA.quarantined)
-    release_quarantined = _mirrored(ALMA.release_quarantined)
-    export = _mirrored(ALMA.export)
-    import_from = _mirrored(ALMA.import_from)
-    import_untrusted = _mirrored(ALMA.import_untrusted)
-    import_alma_memory = _mirrored(ALMA.import_alma_memory)
+    def __repr__(self):
+        return f"<Async{repr(self._proxied)[1:]}"
 
 
-def _load(name: str) -> Callable[..., Any]:
-    """Returns the mirror of a method that `alma-harness` provides. The decorator of functions is the same one."""
-    method = getattr(ALMA, name)
-    if name != "remembers":
-        return _mirrored(method)
+@_proxy(Episode)
+class AsyncEpisode(_Proxy):
+    """An `Episode` for asyncio, with the same names; methods that write are awaited. Leaving the block has the same meaning.
 
-    @functools.wraps(method)
-    def call(self: "AsyncALMA", /, *args: Any, **kwargs: Any) -> Any:
-        return method(self._alma, *args, **kwargs)
+    A cancelled `await` leaves a step or an ending whole or absent.
+    """
 
-    return call
+    async def __aenter__(self):
+        return self
 
-
-if TYPE_CHECKING:
-
-    class AsyncHarnessMethods(AsyncAdmin):
-        """Methods that `alma-harness` provides, awaited."""
-
-        checkpoint = _mirrored(ALMA.checkpoint)
-        cleanup_checkpoints = _mirrored(ALMA.cleanup_checkpoints)
-        get_artifacts = _mirrored(ALMA.get_artifacts)
-        get_proactive_suggestions = _mirrored(ALMA.get_proactive_suggestions)
-        learn_from_spans = _mirrored(ALMA.learn_from_spans)
-        learn_from_workflow = _mirrored(ALMA.learn_from_workflow)
-        link_artifact = _mirrored(ALMA.link_artifact)
-        merge_states = _mirrored(ALMA.merge_states)
-        resume = _mirrored(ALMA.resume)
-        retrieve_scoped = _mirrored(ALMA.retrieve_scoped)
-        wakeup = _mirrored(ALMA.wakeup)
-
-        def remembers(self, /, *args: Any, **kwargs: Any) -> Any: ...
-else:
-    AsyncHarnessMethods = type("AsyncHarnessMethods", (AsyncAdmin,), {name: LateMethod(_load) for name in HARNESS_METHODS})
+    async def __aexit__(self, kind, error, trace):
+        if not self.is_open:
+            return
+        try:
+            await self._workers.run_surely(self._proxied.__exit__, kind, error, trace)
+        except AlmaError as problem:
+            if error is None:
+                raise
+            _LOG.warning("the end of episode %s was not recorded: %s", self.id, problem)
 
 
-class AsyncALMA(AsyncHarnessMethods):
+@_proxy(Admin)
+class AsyncAdmin(_Proxy):
+    """Housekeeping for asyncio, returned by `AsyncALMA.admin`: every method of `alma.admin`, as a coroutine."""
+
+
+@_proxy(ALMA)
+class AsyncALMA(AsyncAdmin):
     """A project's memory for asyncio: every method of `ALMA` under the same name, as a coroutine.
 
     `alma = await AsyncALMA.open(…)` or `async with AsyncALMA.open(…) as alma`. The calls run in a few threads of its own. A cancelled
     `await` leaves a write whole or absent; `close` waits for the calls that are running.
     """
 
-    open = staticmethod(_opening(ALMA.open))
-    from_config = staticmethod(_opening(ALMA.from_config))
-    quickstart = staticmethod(_opening(ALMA.quickstart))
+    open, from_config, quickstart = map(staticmethod, map(_opening, (ALMA.open, ALMA.from_config, ALMA.quickstart)))
+    episode = _opened(ALMA.episode, AsyncEpisode, Episode.abandon)
+    resume_episode = _opened(ALMA.resume_episode, AsyncEpisode, Episode.abandon)
+    remembers = LateMethod(_unawaited)
+    admin = property(lambda self: AsyncAdmin(self._proxied, self._workers), doc=ALMA.admin.__doc__)
 
-    episode = _beginning(ALMA.episode)
-    resume_episode = _beginning(ALMA.resume_episode)
+    @functools.wraps(ALMA.for_project)
+    async def for_project(self, project_id):
+        return type(self)(await self._workers.run(self._proxied.for_project, project_id), self._workers)
 
-    async def for_project(self, project_id: str) -> Self:
-        """Returns the memory of another project in the same store, with the same threads. Closing either closes both."""
-        return type(self)(await self._workers.run(self._alma.for_project, project_id), self._workers)
+    @functools.wraps(ALMA.close)
+    async def close(self):
+        await self._workers.finish(self._proxied.close)
 
-    async def close(self) -> None:
-        """Waits for the calls that are running and closes the store. Closing twice is harmless; any other call afterwards is a
-        `StorageError`."""
-        await self._workers.finish(self._alma.close)
-
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self):
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, kind, error, trace):
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"<Async{repr(self._alma)[1:]}"
-
-    @property
-    def project_id(self) -> str:
-        """Id of the project."""
-        return self._alma.project_id
-
-    @property
-    def agents(self) -> Mapping[str, MemoryScope]:
-        """Rules of the configured agents."""
-        return self._alma.agents
-
-    @property
-    def admin(self) -> AsyncAdmin:
-        """History, forgetting, export, backup, verification. This class has the same methods, too."""
-        return AsyncAdmin(self._alma, self._workers)
-
-    @property
-    def storage(self) -> Store:
-        """The store behind this memory: `alma.protocols.Store`."""
-        return self._alma.storage
-
-    before_close = _mirrored(ALMA.before_close)
-    retrieve = _mirrored(ALMA.retrieve)
-    explain_retrieval = _mirrored(ALMA.explain_retrieval)
-    learn = _mirrored(ALMA.learn)
-    learn_many = _mirrored(ALMA.learn_many)
-    add_user_preference = _mirrored(ALMA.add_user_preference)
-    add_domain_knowledge = _mirrored(ALMA.add_domain_knowledge)
-    add_anti_pattern = _mirrored(ALMA.add_anti_pattern)
-    add_conversation = _mirrored(ALMA.add_conversation)
-    add_heuristic = _mirrored(ALMA.add_heuristic)
-    add = _mirrored(ALMA.add)
-    add_many = _mirrored(ALMA.add_many)
-    register_memory_type = _mirrored(ALMA.register_memory_type)
-    memory_types = _mirrored(ALMA.memory_types)
-    record_usage = _mirrored(ALMA.record_usage)
-    record_feedback = _mirrored(ALMA.record_feedback)
-    settle = _mirrored(ALMA.settle)
-    strategies = _mirrored(ALMA.strategies)
-    outcomes_behind = _mirrored(ALMA.outcomes_behind)
-    check = _mirrored(ALMA.check)
-    assess = _mirrored(ALMA.assess)
-    get_episode = _mirrored(ALMA.get_episode)
-    recent_episodes = _mirrored(ALMA.recent_episodes)
-    run_episodes = _mirrored(ALMA.run_episodes)
-    review = _mirrored(ALMA.review)
-    get = _mirrored(ALMA.get)
-    provenance = _mirrored(ALMA.provenance)
-    add_preference = _mirrored(ALMA.add_preference)
-    add_knowledge = _mirrored(ALMA.add_knowledge)
-    stats = _mirrored(ALMA.stats)

@@ -3,7 +3,7 @@
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
-from alma.types.episodes import Ending
+from alma.types.episodes import Ending, EpisodeRecord
 from alma.types.kinds import Verdict
 
 
@@ -45,7 +45,13 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {says}" if says else type(error).__name__
 
 
-def contradicts(ending: Ending, later: Ending) -> bool:
-    """Checks that a later ending differs from the first one: in its outcome, or in a value that it gives."""
-    said = ("strategy", "error", "feedback", "source")
-    return later.outcome != ending.outcome or any(getattr(later, name) not in (None, getattr(ending, name)) for name in said)
+def contradicts(ended: EpisodeRecord, later: Ending) -> bool:
+    """Checks that a later ending of an episode differs from its first one: in its outcome, or in a value that it gives."""
+    first = {
+        "strategy": ended.strategy,
+        "error": ended.error,
+        "feedback": ended.feedback if ended.outcome else ended.reason,
+        "source": ended.verdict_source,
+        "used": ended.used,
+    }
+    return later.outcome != ended.outcome or any(getattr(later, name) not in (None, value) for name, value in first.items())

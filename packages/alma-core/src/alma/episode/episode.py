@@ -3,8 +3,9 @@
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from alma.episode.arguments import (
     ACTION_CHARS,
@@ -14,13 +15,12 @@ from alma.episode.arguments import (
     optional_source,
     optional_text,
 )
-from alma.episode.endings import contradicts, leaving
+from alma.episode.endings import leaving
 from alma.episode.lessons import Lessons
-from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.flags import checks_flags
+from alma.flags import checked
 from alma.text import cleaned, shortened
-from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.prompt import says_more
 from alma.types.slice import MemorySlice
@@ -30,7 +30,31 @@ from alma.types.tags import cited_of
 _LOG = logging.getLogger("alma")
 
 
-@checks_flags
+class Recorder(Protocol):
+    """Stores one episode. Each call is atomic, and durable when it returns. `ConflictError` if the episode is no longer open."""
+
+    @property
+    def is_written(self) -> bool:
+        """True when any of the episode is stored."""
+
+    def now(self) -> datetime:
+        """Returns the current time."""
+
+    def held(self) -> EpisodeRecord | None:
+        """Returns what is stored of the episode if it is open and leased here. `None` if it ended, was suspended, or its beginning was
+        undone."""
+
+    def step(self, step: Step, *, is_lesson: bool) -> Step:
+        """Stores a step; a lesson also as a memory, whose id the returned step has. The returned number differs if steps were added
+        elsewhere (by a forked child) or undone."""
+
+    def end(self, ending: Ending) -> EpisodeRecord:
+        """Stores the ending, the usage counts and the memory of the outcome, all in one transaction."""
+
+    def suspend(self) -> None:
+        """Releases the episode. It stays open, and any process may resume it."""
+
+
 class Episode:
     """One attempt at one task, open until it is ended. Threads may share it.
 
@@ -42,7 +66,6 @@ class Episode:
         self._recorder = recorder
         self._record = record
         self._memories = memories
-        self._ending: Ending | None = None
         self._is_suspended = False
         self._named: list[str] | None = None
         self._lessons = Lessons()
@@ -81,6 +104,7 @@ class Episode:
         """True when any of it is stored. One that was begun `deferred` is stored with its first step, its ending or its suspension."""
         return self._recorder.is_written
 
+    @checked
     def step(
         self,
         action: str,
@@ -225,19 +249,10 @@ class Episode:
                 used=None if self._named is None else tuple(self._named),
                 at=self._recorder.now(),
             )
-            if self._ending is not None and not self._is_taken_up_again():
-                return self._ended_again(self._ending, ending)
-            self._check_open()
+            if not self.is_open and self._is_suspended:
+                self._check_open()
             self._record = self._recorder.end(ending)
-            self._ending = ending
             return self._record
-
-    def _ended_again(self, ending: Ending, later: Ending) -> EpisodeRecord:
-        if contradicts(ending, later):
-            raise ConflictError(
-                f"episode {self.id} was ended before ({self._standing()}); settle({self.id!r}, …) corrects a verdict"
-            )
-        return self._record
 
     def _checked_step(
         self, action: str, ok: bool | None, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
@@ -263,14 +278,14 @@ class Episode:
         self._named = list(dict.fromkeys([*(self._named or ()), *memory_ids]))
 
     def _is_open(self) -> bool:
-        return self._ending is None and not self._is_suspended
+        return self._record.ended_at is None and not self._is_suspended
 
     def _is_taken_up_again(self) -> bool:
         """Reopens it from what is stored if its ending or its suspension was undone. Returns True if so."""
         held = self._recorder.held()
         if held is None:
             return False
-        self._ending, self._is_suspended, self._record = None, False, held
+        self._is_suspended, self._record = False, held
         return True
 
     def _check_open(self) -> None:
@@ -278,11 +293,7 @@ class Episode:
             raise ConflictError(f"episode {self.id} is not open any more: {self._standing()}")
 
     def _standing(self) -> str:
-        if self._is_suspended:
-            return "suspended"
-        if self._ending is None:
-            return EpisodeStatus.OPEN.value
-        return self._ending.outcome.value if self._ending.outcome else EpisodeStatus.ABANDONED.value
+        return "suspended" if self._is_suspended else (self._record.outcome or self._record.status).value
 
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:

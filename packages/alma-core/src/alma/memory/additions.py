@@ -1,145 +1,29 @@
 """Methods of `ALMA` that add memories, and record how they were used: one line per method."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Sequence
 
-from alma.flags import checks_flags
 from alma.memory import kinds
 from alma.memory.administration import Admin
 from alma.memory.episodes import usage
 from alma.memory.learn import adding, conversations, record
+from alma.memory.operation import forwarded, operation
 from alma.types.custom import CustomMemoryType
 from alma.types.kinds import FeedbackSignal, MemoryType
-from alma.types.memories import (
-    AntiPattern,
-    AnyMemory,
-    Conversation,
-    DomainKnowledge,
-    Heuristic,
-    Memory,
-    UserPreference,
-)
-from alma.types.passages import Draft, Passage
 from alma.types.reports import FeedbackReport, UsageReport
 
 
-@checks_flags
 class Additions(Admin):
     """What is recorded beside outcomes."""
 
-    def add_user_preference(
-        self,
-        user_id: str,
-        category: str,
-        preference: str,
-        source: str = "explicit_instruction",
-        *,
-        agent: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> UserPreference:
-        """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
-        return record.user_preference(
-            self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
-        )
+    add_user_preference = forwarded(record.add_user_preference)
+    add_domain_knowledge = forwarded(record.add_domain_knowledge)
+    add_anti_pattern = forwarded(record.add_anti_pattern)
+    add_conversation = forwarded(conversations.add_conversation)
+    add_heuristic = forwarded(record.add_heuristic)
+    add = forwarded(adding.add)
+    add_many = forwarded(record.add_many)
 
-    def add_domain_knowledge(
-        self,
-        agent: str,
-        domain: str,
-        fact: str,
-        source: str = "user_stated",
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        passages: Sequence[Passage] | None = None,
-    ) -> DomainKnowledge:
-        """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
-        automatically.
-
-        With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
-        """
-        return record.domain_knowledge(
-            self._room,
-            agent=agent,
-            domain=domain,
-            fact=fact,
-            source=source,
-            metadata=metadata,
-            passages=passages,
-            user_id=user_id,
-        )
-
-    def add_anti_pattern(
-        self,
-        agent: str,
-        pattern: str,
-        why_bad: str,
-        better_alternative: str | None = None,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> AntiPattern:
-        """Records a way that fails, why, and what to do instead."""
-        return record.anti_pattern(
-            self._room,
-            agent=agent,
-            pattern=pattern,
-            why_bad=why_bad,
-            better_alternative=better_alternative,
-            metadata=metadata,
-            user_id=user_id,
-        )
-
-    def add_conversation(
-        self,
-        messages: Iterable[Mapping[str, Any] | tuple[str, str]],
-        agent: str,
-        session_id: str,
-        *,
-        at: datetime | None = None,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Conversation:
-        """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
-
-        What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
-        system are left out.
-        `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
-        """
-        return conversations.add_conversation(
-            self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata, user_id=user_id
-        )
-
-    def add_heuristic(
-        self,
-        agent: str,
-        condition: str,
-        strategy: str,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Heuristic:
-        """Records a strategy that a person or a program states. It has no record of successes yet."""
-        return record.heuristic(
-            self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata, user_id=user_id
-        )
-
-    def add(
-        self,
-        /,
-        kind: str,
-        agent: str | None = None,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **fields: Any,
-    ) -> AnyMemory:
-        """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
-        its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
-        """
-        return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, fields=fields)
-
+    @operation
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
 
@@ -148,14 +32,12 @@ class Additions(Admin):
         """
         return kinds.register(self._room, kind)
 
+    @operation
     def memory_types(self) -> dict[str, CustomMemoryType]:
         """Returns the kinds that were registered in this project, by name."""
         return kinds.registered(self._room)
 
-    def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
-        """Records memories of any kinds in one transaction, all or none, and returns their ids."""
-        return record.add_many(self._room, memories)
-
+    @operation
     def record_usage(
         self,
         retrieved_memory_ids: Sequence[str],
@@ -173,6 +55,7 @@ class Additions(Admin):
         """
         return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
 
+    @operation
     def record_feedback(
         self,
         memory_id: str,

@@ -1,6 +1,6 @@
 """`ALMA`, the one object that users hold: one line per method, each use case in a file of its own."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -8,26 +8,23 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.errors import ConfigurationError
-from alma.flags import checks_flags
-from alma.forking import delays_forks
+from alma.flags import checked
 from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.additions import Additions
 from alma.memory.administration import Admin
-from alma.memory.argument_order import by_place
 from alma.memory.attempts import Attempts
-from alma.memory.damage import names_damage
-from alma.memory.episodes import lifecycle, usage
+from alma.memory.episodes import usage
 from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
+from alma.memory.operation import forwarded, operation
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
 from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
-from alma.memory.watching import reports_operations
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
@@ -38,14 +35,9 @@ from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
-from alma.types.strategies import ActionCheck, Assessment, StrategyTable
-from alma.types.temporal import TemporalFilter
+from alma.types.timeline import TemporalFilter
 
 
-@delays_forks
-@names_damage(lambda alma: alma._store.storage)
-@reports_operations
-@checks_flags
 class ALMA(Additions, Attempts, HarnessMethods):
     """A project's memory: retrieve before a task, learn after it.
 
@@ -55,6 +47,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
     """
 
     @classmethod
+    @checked
     def open(
         cls,
         storage_dir: str | Path = ".alma",
@@ -107,9 +100,10 @@ class ALMA(Additions, Attempts, HarnessMethods):
             options=storage_options,
             create=create,
         )
-        return cls(lifecycle.recovered(opening.first_room(store, name)))
+        return cls(opening.first_room(store, name))
 
     @classmethod
+    @checked
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now, create: bool = True) -> Self:
         """Opens the memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong.
 
@@ -135,7 +129,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
             options=settings.storage_options,
             create=create,
         )
-        return cls(lifecycle.recovered(opening.first_room(store, settings.project_id)))
+        return cls(opening.first_room(store, settings.project_id))
 
     @classmethod
     def quickstart(
@@ -144,14 +138,17 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """Calls `ALMA.open(storage_dir, project_id=project_id, **options)`. `agent` is ignored, as it is by alma-memory, which has this name."""
         return cls.open(storage_dir, project_id=project_id, **options)
 
+    @operation
     def for_project(self, project_id: str) -> Self:
         """Returns the memory of another project in the same store. Closing either closes both."""
-        return type(self)(lifecycle.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
+        return type(self)(self._store.room(args.checked_name(project_id, "project_id")))
 
+    @operation
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
         self._store.close()
 
+    @operation
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
         """Registers a callback that runs before the store closes, while it still works: for work in the background.
 
@@ -195,7 +192,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         """History, forgetting, export, backup, verification. This class has the same methods, too."""
         return Admin(self._opened)
 
-    @by_place("task")
+    @operation
     def retrieve(
         self,
         task: str | None = None,
@@ -251,7 +248,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return retrieve.retrieve(self._room, request, explain=explain)
 
-    @by_place("query")
+    @operation
     def explain_retrieval(
         self,
         query: str,
@@ -295,7 +292,7 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return explain.explain_retrieval(self._room, request, memory_id=memory_id)
 
-    @by_place("task")
+    @operation
     def learn(
         self,
         agent: str,
@@ -346,87 +343,18 @@ class ALMA(Additions, Attempts, HarnessMethods):
         )
         return record.learn(self._room, request)
 
-    def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
+    learn_many = forwarded(record.learn_many)
+    strategies = forwarded(tried.strategies)
+    outcomes_behind = forwarded(supporting_outcomes.outcomes_behind)
+    check = forwarded(check.check)
+    assess = forwarded(assess.assess)
 
-        Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
-        of its tasks as its condition, and one that held only for a while in between is not formed.
-        """
-        return record.learn_many(self._room, items)
-
-    @by_place("task")
-    def strategies(
-        self,
-        task: str | None = None,
-        agent: str | None = None,
-        *,
-        task_type: str | None = None,
-        user_id: str | None = None,
-        among: Sequence[str] | None = None,
-        explore: bool = False,
-        seed: int | None = None,
-        include_steps: bool = False,
-        limit: int = 20,
-    ) -> StrategyTable:
-        """Returns the record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of
-        success first.
-
-        `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
-        random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
-        `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
-        were used last are considered, and 128 strategies.
-        """
-        return tried.strategies(
-            self._room,
-            task=task,
-            agent=agent,
-            task_type=task_type,
-            user_id=user_id,
-            include_steps=include_steps,
-            limit=limit,
-            among=among,
-            explore=explore,
-            seed=seed,
-        )
-
-    def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
-        """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
-        stated.
-
-        `MemoryNotFoundError` if there is no such memory.
-        """
-        return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
-
-    @by_place("action")
-    def check(
-        self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
-    ) -> ActionCheck:
-        """Returns the anti-patterns, learned or stated, that an intended action matches. Takes milliseconds, writes nothing, forbids
-        nothing.
-
-        An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
-        `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does.
-        """
-        return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
-
-    @by_place("context")
-    def assess(
-        self,
-        strategy: str | None = None,
-        context: str = "",
-        agent: str = "",
-        *,
-        task_type: str | None = None,
-        user_id: str | None = None,
-    ) -> Assessment:
-        """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
-        without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
-
+    @operation
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
 
+    @operation
     def provenance(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> MemoryProvenance:
         """Returns where a memory comes from: who recorded and who judged it, the session, the tool, the document, the outcomes behind a rule.
 

@@ -3,22 +3,20 @@
 from typing import overload
 
 from alma.episode import Episode
-from alma.flags import checks_flags
 from alma.memory import arguments as args
 from alma.memory.administration import Admin
-from alma.memory.argument_order import by_place
-from alma.memory.episodes import forecasts, lifecycle, records, review, settling
+from alma.memory.episodes import forecasts, lifecycle, records, settling
+from alma.memory.operation import operation
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
-from alma.types.reviews import ReviewReport
+from alma.types.reports import ReviewReport
 from alma.types.slice import MemorySlice
 
 
-@checks_flags
 class Attempts(Admin):
     """Episodes, their verdicts, and what a person should judge."""
 
-    @by_place("task")
+    @operation
     def episode(
         self,
         agent: str,
@@ -37,7 +35,7 @@ class Attempts(Admin):
 
         `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
         in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
-        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
+        agent may not learn from the task. An episode that is silent for ten minutes is marked abandoned, until a step or a verdict comes.
         `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
         sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
 
@@ -58,10 +56,12 @@ class Attempts(Admin):
             deferred=deferred,
         )
 
+    @operation
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
-        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+        """Resumes an episode that was suspended, or that its program left silent for ten minutes.
 
-        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
+        `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`). Citations are found without it too.
+        `ConflictError` if the episode has ended, or if a program that holds it wrote to it in the last ten minutes.
         """
         return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
 
@@ -86,6 +86,7 @@ class Attempts(Admin):
         source: str | VerdictSource | None = None,
     ) -> list[EpisodeRecord]: ...
 
+    @operation
     def settle(
         self,
         episode_id: str | None = None,
@@ -106,6 +107,7 @@ class Attempts(Admin):
         """
         return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
 
+    @operation
     def get_episode(self, episode_id: str) -> EpisodeRecord:
         """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.
 
@@ -113,10 +115,12 @@ class Attempts(Admin):
         """
         return forecasts.with_forecast(self._room, records.get(self._room, episode_id))
 
+    @operation
     def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
         """Returns the episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
         return forecasts.with_forecasts(self._room, records.recent(self._room, limit=limit))
 
+    @operation
     def run_episodes(self, run_id: str) -> list[EpisodeRecord]:
         """Returns the episodes that were begun with a `run_id`, in the order in which they began; none if there is no such run.
 
@@ -124,6 +128,7 @@ class Attempts(Admin):
         """
         return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
 
+    @operation
     def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
         """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
         forecast.
@@ -132,4 +137,4 @@ class Attempts(Admin):
         surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
         nothing.
         """
-        return review.review(self._room, agent=agent, limit=limit)
+        return forecasts.review(self._room, agent=agent, limit=limit)

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from alma.extensions import LateMethod, extension
-from alma.forking import delay_forks_during
-from alma.memory.argument_order import by_place
-from alma.memory.damage import name_damage_in
+from alma.memory.operation import operation
 
 HARNESS_METHODS = (
     "checkpoint",
@@ -23,17 +21,12 @@ HARNESS_METHODS = (
     "wakeup",
 )
 
-TEXTS_BESIDE_AGENT = {"get_proactive_suggestions": "current_context", "retrieve_scoped": "query"}
-"""The parameter of a method that could be swapped with `agent`."""
-
 
 def _load(name: str) -> Callable[..., Any]:
-    """Returns the method as the package has it, with what the other methods of `ALMA` do around each call."""
+    """Returns the method as the package has it, with the one wrapper of the methods of `ALMA`."""
     methods = extension("alma_harness.methods", "harness", "workflows, wake-up, functions and traces are").HarnessMethods
     method: Callable[..., Any] = getattr(methods, name)
-    if name in TEXTS_BESIDE_AGENT:
-        method = by_place(TEXTS_BESIDE_AGENT[name])(method)
-    return delay_forks_during(name_damage_in(method, lambda alma: alma._store.storage))
+    return operation(method)
 
 
 if TYPE_CHECKING:

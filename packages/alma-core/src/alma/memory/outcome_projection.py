@@ -17,12 +17,11 @@ from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
-from alma.types.doubts import FLAGGED
 from alma.types.kinds import MemoryType, VerdictSource
-from alma.types.recorded import RecordedOutcome
+from alma.types.provenance import FLAGGED
 from alma.types.rules import RULE, RuleRecord, RuleRecords
 from alma.types.scope import MemoryScope, UserWall
-from alma.types.stored import QUARANTINE
+from alma.types.stored import QUARANTINE, RecordedOutcome
 from alma_learning import Embedding, Needed, Projection, Trial
 
 _LOG = logging.getLogger("alma")

@@ -46,12 +46,8 @@ class Records:
 
     @property
     def holder(self) -> str:
-        """Name of this open store. It is valid until the store is closed or its process ends."""
-        return self._room.latest.store.presence.id
-
-    def is_running(self, holder: str) -> bool:
-        """Returns whether the open store of that name (`holder`) is still open in a running process."""
-        return self._room.latest.store.presence.is_there(holder)
+        """Name of this open store, which no other opening has. It says nothing of whether a process still runs: give a record a time for that."""
+        return self._room.latest.store.name
 
     def as_stored(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Returns a body as `put` would store it: checked, with its secrets replaced. Writes nothing."""

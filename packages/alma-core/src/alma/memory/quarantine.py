@@ -9,10 +9,9 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import spelt
-from alma.types.doubts import FLAGGED
 from alma.types.kinds import Verdict
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Memory, Outcome
-from alma.types.provenance import IMPORTED
+from alma.types.provenance import FLAGGED, IMPORTED
 from alma.types.stored import QUARANTINE
 from alma_guard import doubted_together, reason_to_doubt
 
@@ -104,8 +103,11 @@ def reason_of(room: Room, memory_id: str) -> str | None:
     return str(body.get("reason")) if version else None
 
 
-def quarantined(room: Room, *, limit: object) -> list[AnyMemory]:
-    """The memories in quarantine, those that came last first."""
+def quarantined(room: Room, limit: int = 100) -> list[AnyMemory]:
+    """The memories in quarantine, those that came last first: suspicious texts in facts, and in outcomes that only their agent judged.
+
+    They are kept, in no slice, until they are released. `metadata["flagged"]` says what is suspicious.
+    """
     most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
     with room.project.moment():
         ids = [key for key, _, _ in room.project.records(QUARANTINE, newest=most)]
@@ -114,8 +116,8 @@ def quarantined(room: Room, *, limit: object) -> list[AnyMemory]:
     return [found[places[key].memory] for key in ids if key in places and places[key].memory in found]
 
 
-def release(room: Room, *, memory_ids: object) -> list[str]:
-    """Lets memories out of quarantine, and returns the ids of those that were in it."""
+def release_quarantined(room: Room, memory_ids: Sequence[str]) -> list[str]:
+    """Lets memories out of quarantine: they are found again, marked in prompts as what they are. Returns the ids of those that were in it."""
     ids: Sequence[str] = args.checked_ids(memory_ids, "memory_ids")
     at = room.now()
     with room.project.write(actor="", operation="release_quarantined", at=at) as write:

@@ -10,7 +10,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
@@ -20,9 +22,7 @@ from alma.memory.arguments import checked_call
 from alma.memory.forecasting import JudgedBag
 from alma.memory.index_cache import IndexCache
 from alma.memory.outcome_projection import OutcomeProjections
-from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
-from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
@@ -36,8 +36,6 @@ from alma.protocols import (
     Clock,
     Encryptable,
     FindContradictions,
-    Holders,
-    KnowsHolders,
     ListsProjects,
     Project,
     SearchesVectors,
@@ -82,14 +80,14 @@ class OpenStore:
     is_closed: bool = field(default=False, init=False)
     find_contradictions: FindContradictions | None = field(default=None, init=False)
     """Of what is installed, looked up when a slice first has two facts."""
-    presence: Holders = field(init=False)
-    openings: Openings = field(init=False)
+    unwritten: WeakValueDictionary[str, Any] = field(default_factory=WeakValueDictionary, init=False)
+    """Recorders of episodes of which nothing is stored yet, by id, each while its episode is referenced and no write of it fails."""
+    name: str = field(default_factory=lambda: uuid4().hex, init=False)
+    """Distinguishes this opening from all others of the same store."""
     beside: Pool = field(init=False)
     """Threads for the second search of a large scope."""
 
     def __post_init__(self) -> None:
-        self.presence = self.storage.holders if isinstance(self.storage, KnowsHolders) else Presence(self.folder)
-        self.openings = Openings()
         self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 
     @property
@@ -210,7 +208,6 @@ class OpenStore:
         self.storage.close()
         self.beside.close()
         self.texts.close()
-        self.presence.leave()
 
 
 @dataclass(slots=True)
@@ -221,8 +218,6 @@ class Room:
     project: Project
     index: IndexCache | IndexOutside
     projections: OutcomeProjections = field(init=False)
-    agents: set[str] = field(default_factory=set)
-    """Names known to be agents. A name stays one: an agent that has memories has them forever, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
     _with_users: tuple[Mapping[int, Partition], frozenset[str]] = field(default=({}, frozenset()))
     judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)

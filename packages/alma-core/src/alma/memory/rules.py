@@ -8,11 +8,11 @@ from alma.memory.outcome_projection import View
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Lookups, Write
-from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.provenance import FLAGGED
 from alma.types.rules import FAILS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.sentences import failed_of
 from alma_learning import Row, Side, Table

@@ -110,7 +110,7 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
 
 def hint_of_agent(room: Room, agent: str, text: str, user_id: str | None) -> str | None:
     """Returns the hint of `unknown_agent_hint` for an answer that is empty."""
-    return None if agent in room.agents else unknown_agent_hint(room, room.project.partitions(), agent, text, user_id)
+    return unknown_agent_hint(room, room.project.partitions(), agent, text, user_id)
 
 
 def unknown_agent_hint(room: Room, partitions: Mapping[int, Partition], agent: str, task: str, user_id: str | None) -> str | None:

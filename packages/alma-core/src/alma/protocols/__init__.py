@@ -31,8 +31,6 @@ from alma.protocols.project import Write as Write
 from alma.protocols.stores import CachesVectors as CachesVectors
 from alma.protocols.stores import Copyable as Copyable
 from alma.protocols.stores import Encryptable as Encryptable
-from alma.protocols.stores import Holders as Holders
-from alma.protocols.stores import KnowsHolders as KnowsHolders
 from alma.protocols.stores import ListsProjects as ListsProjects
 from alma.protocols.stores import Maintained as Maintained
 from alma.protocols.stores import Movable as Movable
@@ -56,7 +54,6 @@ from alma.types.found import TextLists as TextLists
 from alma.types.found import TextScores as TextScores
 from alma.types.found import VectorChanges as VectorChanges
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
-from alma.types.recorded import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
@@ -66,6 +63,7 @@ from alma.types.stored import Moved as Moved
 from alma.types.stored import PartitionCount as PartitionCount
 from alma.types.stored import PartitionDay as PartitionDay
 from alma.types.stored import Place as Place
+from alma.types.stored import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Sizes as Sizes
 from alma.types.stored import StoredRow as StoredRow
 from alma.types.stored import StoreRequest as StoreRequest

@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager
 from types import EllipsisType
 from typing import Any, Protocol
 
-from alma.types.changes import Change
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
 from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
 from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
-from alma.types.recorded import RecordedOutcome
 from alma.types.stored import (
+    Change,
     DayCount,
     Entry,
     Erased,
@@ -23,6 +22,7 @@ from alma.types.stored import (
     PartitionCount,
     PartitionDay,
     Place,
+    RecordedOutcome,
     Sizes,
     StoredRow,
     UsageTotals,

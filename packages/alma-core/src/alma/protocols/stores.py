@@ -54,32 +54,6 @@ class ListsProjects(Protocol):
         """Returns the names of the projects that hold anything, in order."""
 
 
-class Holders(Protocol):
-    """Knows which of the open stores that hold episodes still run. Thread-safe."""
-
-    @property
-    def id(self) -> str:
-        """The name under which this store holds episodes, from the first read until `leave`."""
-
-    def is_there(self, holder: object) -> bool:
-        """Returns True if that holder still runs. `CorruptStoreError` for an invalid name."""
-
-    def sweep(self) -> None:
-        """Removes holders that no longer run."""
-
-    def leave(self) -> None:
-        """Releases everything that this store holds. May be called twice."""
-
-
-@runtime_checkable
-class KnowsHolders(Protocol):
-    """A store that several machines share. Without this ability, holders are files in the store's folder."""
-
-    @property
-    def holders(self) -> Holders:
-        """The holders of episodes, on all machines."""
-
-
 @runtime_checkable
 class CachesVectors(Protocol):
     """A store whose vectors may be lost, and whose row numbers are valid for one opening only: no index snapshot outlives it."""

@@ -24,17 +24,26 @@ from alma.types.memories import (
     UserPreference,
     memory_from_json,
 )
-from alma.types.migrated import MigratedKind, MigrationReport, Remark
 from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Factors, Recalled, TurnHit
-from alma.types.reports import BackupReport, FeedbackReport, Problem, Stats, UsageReport, VerifyReport
-from alma.types.reviews import ReviewItem, ReviewReport
+from alma.types.reports import (
+    BackupReport,
+    FeedbackReport,
+    MigratedKind,
+    MigrationReport,
+    Problem,
+    Remark,
+    ReviewItem,
+    ReviewReport,
+    Stats,
+    UsageReport,
+    VerifyReport,
+)
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
-from alma.types.temporal import TemporalFilter
-from alma.types.timeline import DatedEvent, Relation, Timeline
+from alma.types.timeline import DatedEvent, Relation, TemporalFilter, Timeline
 from alma.types.workflows import Artifact, Checkpoint
 
 if TYPE_CHECKING:

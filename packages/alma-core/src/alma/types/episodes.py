@@ -1,6 +1,6 @@
 """The stored form of an episode: one attempt at one task."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -17,9 +17,15 @@ LEASE = "episode_lease"
 RUN = "episode_run"
 """Kinds of the small records of an episode: its beginning, one per step, its ending, its lease, and its run."""
 
+LEASE_DURATION = timedelta(minutes=10)
+"""An episode that is silent for longer is marked abandoned, until a later step or verdict reopens it."""
+
+SILENT = "it was silent for ten minutes"
+"""Reason of such an episode."""
+
 
 class EpisodeStatus(StrEnum):
-    """State of an episode. `abandoned`: left without a verdict by cancellation, by `abandon()` or by a crash."""
+    """State of an episode. `abandoned`: left without a verdict by cancellation or by `abandon()`, or silent since its lease expired."""
 
     OPEN = "open"
     ENDED = "ended"

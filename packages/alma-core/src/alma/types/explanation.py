@@ -7,9 +7,8 @@ from pydantic import Field
 
 from alma.text import one_line, shortened
 from alma.types.provenance import MemoryProvenance
-from alma.types.reading import read_json
 from alma.types.scope import Access
-from alma.types.value import Value
+from alma.types.value import Value, read_json
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 FACTOR_LABELS = {"similarity": "similarity", "recency": "recency", "success": "success_rate", "confidence": "confidence"}

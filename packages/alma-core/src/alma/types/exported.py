@@ -1,4 +1,4 @@
-"""The lines of an export file, validated as they are read. Times are ISO 8601 in UTC, to the microsecond."""
+"""The lines of an export file, validated as they are read, and reports of exports and imports. Times are ISO 8601 in UTC, to the microsecond."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,23 +1,21 @@
 """Renders a slice as text for a model: fenced reference notes, whole items, never over budget, the same bytes for the same slice."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from alma.errors import ValidationError
 from alma.text import quoted
 from alma.types.contradictions import CONTRADICTED, WHY_PREFERRED
-from alma.types.doubts import FLAGGED
 from alma.types.kinds import CUSTOM_LETTER, CUSTOM_SECTION, KINDS
 from alma.types.memories import Memory
-from alma.types.packing import packed
-from alma.types.recalled import Recalled
-from alma.types.repeats import without_repeats
-from alma.types.sentences import ATTEMPT, brief
+from alma.types.provenance import FLAGGED
+from alma.types.recalled import Recalled, TurnHit, without_repeats
+from alma.types.sentences import ATTEMPT, HITS, brief
 from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import defused, parts_of
-from alma.types.timeline import Timeline
-from alma.types.timeline_notes import dates, in_time_order, is_dated
+from alma.types.timeline import DATED, DatedEvent, Relation, Timeline, days_from
 from alma_guard import DOUBTS
 
 TokenCounter = Callable[[str], int]
@@ -181,3 +179,106 @@ def tagged_note(item: Recalled, now: datetime, timeline: Timeline | None = None)
         return f"[{item.tag}] {memory.seen_at:%Y-%m-%d}: {note(memory, None, prefix)}"
     alike = f" (and {item.alike} more like it)" if item.alike else ""
     return f"[{item.tag}] {note(memory, now, prefix)}{alike}"
+
+
+Fits = Callable[[Mapping[str, Recalled]], bool]
+"""Says whether a prompt of these items, by tag, is within its budget."""
+
+SLOPE, OFFSET = 0.455, -7.1
+"""Probability that a turn is evidence, as a logistic function of its score: fitted on LoCoMo's development questions."""
+
+MOST_MISSED = 8
+"""Further turns that are tried in vain before a prompt counts as full: to try one is to count the tokens of the whole."""
+
+
+def packed(items: Sequence[Recalled], fits: Fits, size: Callable[[str], int]) -> dict[str, Recalled]:
+    """Returns the items that go into a prompt, by tag, in their order, conversations with the turns that are shown.
+
+    Memories that are no conversations come in their order, with the best turn of each conversation that is before one of them. Then come the
+    other turns, those first that are most likely evidence for what they cost: the probability over the root of the tokens, since evidence is no
+    shorter than other turns. What does not fit is left out.
+    """
+    whole = {item.tag: _showing(item, item.turns) for item in items}
+    if fits(whole):
+        return whole
+    kept: dict[str, Recalled] = {}
+
+    def take(longer: Recalled) -> bool:
+        if is_fitting := fits(longer_kept := {**kept, longer.tag: longer}):
+            kept.update(longer_kept)
+        return is_fitting
+
+    last = max((place for place, item in enumerate(items) if not item.turns), default=-1)
+    for item in items[: last + 1]:
+        take(_showing(item, item.turns[:1]))
+    turns = [(item, turn) for item in items for turn in item.turns if turn not in _shown(kept, item)]
+    turns.sort(key=lambda pair: -probability(pair[1].score) / math.sqrt(1 + size(pair[1].line)))
+    missed = 0
+    for item, turn in turns:
+        if not take(_showing(item, [*_shown(kept, item), turn])) and (missed := missed + 1) == MOST_MISSED:
+            break
+    return {item.tag: kept[item.tag] for item in items if item.tag in kept}
+
+
+def probability(score: float) -> float:
+    """Returns the probability that a turn with this score is evidence for the question."""
+    return 1.0 / (1.0 + math.exp(-max(min(SLOPE * score + OFFSET, 50.0), -50.0)))
+
+
+def _shown(kept: Mapping[str, Recalled], item: Recalled) -> Sequence[TurnHit]:
+    return kept[item.tag].turns if item.tag in kept else ()
+
+
+def _showing(item: Recalled, turns: Sequence[TurnHit]) -> Recalled:
+    """The item with these of its turns, in the order in which they were said; any other item as it is."""
+    if not item.turns:
+        return item
+    shown = sorted(turns, key=lambda turn: turn.position)
+    metadata = {**item.memory.metadata, HITS: [turn.line for turn in shown]}
+    nearest = tuple(sorted(turns, key=lambda turn: -turn.score))
+    return item.model_copy(update={"turns": nearest, "memory": item.memory.model_copy(update={"metadata": metadata})})
+
+
+_COMPARED = (Relation.INTERVAL, Relation.ORDER)
+
+
+def is_dated(memory: Memory) -> bool:
+    """Returns True for what happened at a time: a conversation, an outcome."""
+    return memory.kind in DATED
+
+
+def in_time_order(items: Mapping[str, Recalled], timeline: Timeline | None) -> Mapping[str, Recalled]:
+    """Returns the items by tag, what happened at a time earliest first where a question compares times; else as they are."""
+    if timeline is None or timeline.relation not in _COMPARED:
+        return items
+    dated = [(tag, item) for tag, item in items.items() if is_dated(item.memory)]
+    rest = [(tag, item) for tag, item in items.items() if not is_dated(item.memory)]
+    return dict([*rest, *sorted(dated, key=lambda pair: pair[1].memory.seen_at)])
+
+
+def dates(items: Mapping[str, Recalled], timeline: Timeline | None, now: datetime) -> Sequence[str]:
+    """Returns the line on the events of which the memory is among the items; none where nothing is to compute."""
+    if timeline is None or timeline.relation is Relation.DATE:
+        return ()
+    tags = {item.memory.id: tag for tag, item in items.items()}
+    shown = [event for event in timeline.events if event.memory_id in tags]
+    if not shown:
+        return ()
+    since = now if timeline.relation is Relation.AGE else None
+    return [f"Dates of the nearest notes: {'; '.join(_said(shown, tags, since))}."]
+
+
+def _said(events: Sequence[DatedEvent], tags: Mapping[str, str], now: datetime | None) -> Iterator[str]:
+    before: DatedEvent | None = None
+    for event in events:
+        tag = tags[event.memory_id]
+        after = ""
+        if before is not None and before.memory_id != event.memory_id:
+            after = f", {_days(days_from(before.at, event.at))} later"
+        ago = "" if now is None else f", {_days(days_from(event.at, now))} ago"
+        yield f"{defused(brief(event.event), parts_of(tag)[0])} {event.at:%Y-%m-%d} [{tag}]{after}{ago}"
+        before = event
+
+
+def _days(count: int) -> str:
+    return f"{count} day{'' if count == 1 else 's'}"

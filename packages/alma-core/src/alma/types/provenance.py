@@ -1,15 +1,16 @@
-"""Where a memory comes from: who recorded it, who judged it, and in which session, by which tool or from which document."""
+"""Where a memory comes from: who recorded it, who judged it, and in which session, by which tool or from which document; and whether to doubt it."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from alma.text import one_line, shortened
+from alma.text import one_line, shortened, words
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import VerdictSource
 from alma.types.memories import AntiPattern, AnyMemory, Conversation, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types.value import Value
+from alma_guard import reason_to_doubt
 
 SESSION, TOOL, DOCUMENT = "session_id", "tool", "document"
 """Keys of the metadata that a caller may give to any memory."""
@@ -137,3 +138,23 @@ def _imported(metadata: Mapping[str, Any]) -> str | None:
             known = ", ".join(f"{field} {origin[field]}" for field in ("project", "id") if origin.get(field))
             return f"{name} ({known})" if known else name
     return None
+
+
+FLAGGED = "flagged"
+"""The key of the metadata with the reason to doubt a memory, one of `alma_guard.DOUBTS`: the first that holds."""
+
+_OWN_WORD = frozenset(
+    ("agent", "assistant", "assumed", "extracted", "generated", "guessed", "import", "imported", "inferred", "llm", "model")
+)
+"""Words of a `source` for which no person, program or document vouches."""
+
+
+def is_vouched_for(source: str, metadata: Mapping[str, Any]) -> bool:
+    """Returns True if a fact or preference has a source beside the agent's own word, an import or a guess, and reads like no instruction."""
+    return _OWN_WORD.isdisjoint(words(source.replace("_", " "))) and not metadata.get(FLAGGED)
+
+
+def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
+    """Returns the metadata of a memory with such texts, with the reason why one of them is suspicious, where one is."""
+    reason = reason_to_doubt("\n".join(text for text in texts if isinstance(text, str)))
+    return dict(metadata) if reason is None else {**metadata, FLAGGED: reason}

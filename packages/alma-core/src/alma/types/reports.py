@@ -1,8 +1,12 @@
-"""Results of the façade's administrative calls."""
+"""Results of the façade's administrative calls, of upkeep, of foreign imports and of reviews."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from alma.types.episodes import EpisodeRecord, Forecast
+from alma.types.identity import UtcDatetime
 from alma.types.kinds import KINDS
 from alma.types.value import Value
 
@@ -140,3 +144,117 @@ class VerifyReport(Value):
     def ok(self) -> bool:
         """True when no problem was found."""
         return not self.problems
+
+
+class ReviewItem(Value):
+    """An episode to judge, and the forecast, made without its own verdict; `None` where too few episodes of the agent were judged.
+
+    `priority` orders a list, highest first. For an unjudged episode it is the highest probability, within the interval, that its verdict
+    differs from the forecast; for a surprising one it is the distance of the verdict from the forecast.
+    """
+
+    episode: EpisodeRecord
+    forecast: Forecast | None
+    priority: Annotated[float, Field(ge=0, le=1)]
+
+
+class ReviewReport(Value):
+    """Episodes that a person should judge first: unjudged ones, and those whose verdict differs from the forecast.
+
+    The counts are of all that were found; the lists have at most `limit` each.
+    """
+
+    unjudged: tuple[ReviewItem, ...]
+    surprising: tuple[ReviewItem, ...]
+    unjudged_count: int
+    surprising_count: int
+
+
+class Remark(Value):
+    """A reason why rows were left out or changed: the number of rows, and the id of the first of them there."""
+
+    reason: str
+    rows: int
+    first: str
+
+
+class MigratedKind(Value):
+    """One kind of memory: `read` rows are those `stored`, those `present` already from an earlier run, and the `skipped` ones.
+
+    `changed` lists what was left out of rows that are stored all the same. A row may appear under several remarks.
+    """
+
+    kind: str
+    read: int = 0
+    stored: int = 0
+    present: int = 0
+    skipped: tuple[Remark, ...] = ()
+    changed: tuple[Remark, ...] = ()
+
+
+class MigrationReport(Value):
+    """Result of an import from a database of alma-memory, or of an export whose word is not taken for more.
+
+    `source_project` was read into `project`. `rules` counts the rules that were formed again, by kind. `not_read` counts the rows of
+    tables that have no counterpart here, or the lines of an export that are no memories. With `dry_run` nothing was stored, and `stored` is
+    what would be.
+    """
+
+    source: str
+    source_project: str
+    project: str
+    dry_run: bool
+    kinds: tuple[MigratedKind, ...]
+    rules: dict[str, int]
+    not_read: dict[str, int]
+
+    @property
+    def stored(self) -> int:
+        """Number of memories stored, of all kinds, without the rules that were formed again."""
+        return sum(kind.stored for kind in self.kinds)
+
+
+MAINTENANCE = "maintenance"
+"""Kind of the small record that says when it last ran. It belongs to this store only and is never exported."""
+
+UPGRADE = "upgrade"
+"""Key of the small record of that kind that reports how the stored counts and rules of a former version were turned into outcomes' rules."""
+
+MOST_NAMED = 100
+"""Limit on the memories named under one rule; all are counted."""
+
+
+class RuleReport(Value):
+    """Memories that one rule of one kind archived, or would archive: their number, their number by owner, and the ids of at most 100.
+
+    `rule` is the name of the setting, `limit` its value. Users are listed as `user:` and their name.
+    """
+
+    kind: str
+    rule: str
+    limit: float
+    count: int
+    by_owner: dict[str, int]
+    memory_ids: tuple[str, ...]
+
+
+class MaintenanceReport(Value):
+    """Result of `maintain`, or of its `dry_run`.
+
+    `ran` is false where nothing was examined: it was not due, or another process was doing it. `last_run_at` is when it ran before,
+    `due_at` when it is due next. `seqs` are the journal records; `unknown_kinds` have rules in the settings, but no memories and no
+    definition.
+    """
+
+    dry_run: bool
+    ran: bool
+    last_run_at: UtcDatetime | None
+    due_at: UtcDatetime | None
+    seqs: tuple[int, ...] = ()
+    rules: tuple[RuleReport, ...] = ()
+    unknown_kinds: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Number of memories that were archived, or would be."""
+        return sum(rule.count for rule in self.rules)

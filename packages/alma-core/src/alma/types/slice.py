@@ -25,12 +25,11 @@ from alma.types.memories import (
     UserPreference,
 )
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
-from alma.types.reading import read_json
 from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 from alma.types.timeline import Timeline
-from alma.types.value import Value
+from alma.types.value import Value, read_json
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
 _TOOK = "retrieval_time_ms"

@@ -1,15 +1,41 @@
-"""Content of a store, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
+"""Content of a store and changes of its rows, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
 from alma.types.partition import Partition
+
+RowValues = Mapping[str, Any]
+"""Columns of a row of the journal: plain JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row that a call changed. `before` and `after` hold the changed columns; a new row has no `before`, a deleted one no `after`."""
+
+    table: str
+    key: str
+    before: RowValues | None
+    after: RowValues | None
+
+
+class RecordedOutcome(NamedTuple):
+    """A stored outcome, archived ones included. `row` rises with each outcome recorded; times are in microseconds."""
+
+    row: int
+    partition: Partition
+    id: str
+    body: Mapping[str, Any]
+    successes: float | None
+    seen_at: int
+    created_at: int
+    is_archived: bool
+
 
 QUARANTINE = "quarantine"
 """Kind of the small records that say which memories are in quarantine, and why."""

@@ -1,9 +1,14 @@
-"""The events that a question sets in time, with the memories that are nearest to them and their dates."""
+"""Times of a question: the range that a caller gives, and the events in its words, with the memories nearest to them and their dates."""
 
+import re
 from collections.abc import Collection
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from pydantic import field_validator, model_validator
+
+from alma.text import quoted
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import MemoryType
 from alma.types.value import Value
@@ -51,3 +56,60 @@ class Timeline(Value):
 def days_from(earlier: UtcDatetime, later: UtcDatetime) -> int:
     """Returns the days, by calendar in UTC, from one time to another."""
     return (later.date() - earlier.date()).days
+
+
+_PAST = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=30),
+    "quarter": timedelta(days=91),
+    "year": timedelta(days=365),
+}
+_LAST = re.compile(rf"last_(?:(?P<count>[1-9]\d{{0,3}})_)?(?P<unit>{'|'.join(_PAST)})s?")
+_CALENDAR = ("today", "yesterday", "this_week", "this_month", "this_year")
+
+
+class TemporalFilter(Value):
+    """A range of times from `start` to `end`, both included; either may be left out. Naive times are taken as UTC.
+
+    `relative` counts from now: "last_week" is the past 7 days, "last_3_months" the past 90; likewise hour, day (24 hours), month (30 days),
+    quarter (91) and year (365). "today", "yesterday", "this_week" (from Monday), "this_month" and "this_year" are those of the calendar in UTC.
+    """
+
+    start: UtcDatetime | None = None
+    end: UtcDatetime | None = None
+    relative: str | None = None
+
+    @field_validator("relative")
+    @classmethod
+    def _known(cls, given: str | None) -> str | None:
+        if given is not None and given not in _CALENDAR and not _LAST.fullmatch(given):
+            raise ValueError(f"{quoted(given)} is none of {', '.join(_CALENDAR)}, last_week, last_3_days and the like")
+        return given
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "TemporalFilter":
+        if self.relative is not None and (self.start is not None or self.end is not None):
+            raise ValueError("give relative, or start and end, not both")
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError(f"start {self.start:%Y-%m-%d %H:%M} is after end {self.end:%Y-%m-%d %H:%M}")
+        return self
+
+    def interval(self, now: datetime) -> tuple[datetime | None, datetime | None]:
+        """Returns start and end, seen from `now`; `None` where there is no limit."""
+        if self.relative is None:
+            return self.start, self.end
+        found = _LAST.fullmatch(self.relative)
+        if found:
+            return now - int(found["count"] or 1) * _PAST[found["unit"]], now
+        today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        if self.relative == "yesterday":
+            return today - timedelta(days=1), today - timedelta(microseconds=1)
+        first = {
+            "today": today,
+            "this_week": today - timedelta(days=today.weekday()),
+            "this_month": today.replace(day=1),
+            "this_year": today.replace(month=1, day=1),
+        }
+        return first[self.relative], now

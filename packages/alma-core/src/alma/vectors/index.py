@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import ValidationError
-from alma.forking import delaying_forks
 from alma.protocols import PassageScores, VectorChanges
 from alma.vectors.blocks import Comparison, Vector
 from alma.vectors.changes import checked
@@ -326,9 +325,8 @@ class ProjectIndex:
         """Finishes all blocks, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
         try:
             while not self._is_stopped:
-                with delaying_forks():
-                    if not self._encode_some():
-                        return
+                if not self._encode_some():
+                    return
         finally:
             self._encoding.release()
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
+from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key, several
 from alma.memory.learn.idempotency import KEY, notes_of
 from alma.memory.room import Room
 from alma.memory.rules import (
@@ -24,14 +24,14 @@ from alma.memory.rules import (
 )
 from alma.protocols import Erased
 from alma.text import quoted
-from alma.types.changes import Change, RowValues
+from alma.types.episodes import EpisodeStatus
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
 from alma.types.package_records import is_of_package, references_in
 from alma.types.partition import Partition, agent_in
 from alma.types.rules import RULE, RuleRecord
-from alma.types.stored import QUARANTINE
+from alma.types.stored import QUARANTINE, Change, RowValues
 
 _LOG = logging.getLogger("alma")
 
@@ -53,15 +53,21 @@ class _Chosen:
 
 def forget(
     room: Room,
+    agent: str | None = None,
+    older_than_days: float | None = 90,
+    below_confidence: float | None = 0.3,
     *,
-    agent: object,
-    older_than_days: object,
-    below_confidence: object,
-    memory_ids: object,
-    dry_run: bool,
-    purge: bool,
+    memory_ids: Sequence[str] | None = None,
+    dry_run: bool = False,
+    purge: bool = False,
 ) -> ForgetReport:
-    """Archives, or purges, the memories that are named or that the policy selects."""
+    """Archives stale memories, or the ones named: they leave every search at once, and `undo` brings them back.
+
+    The policy selects outcomes by age (older than `older_than_days`), and heuristics, anti-patterns, knowledge and memories of the
+    user's kinds by confidence (below `below_confidence`); `None` disables either; preferences are never selected. `memory_ids`
+    selects exactly these instead. With `agent`, only that agent's own memories are affected. `purge` erases instead of archiving, see
+    there.
+    """
     owner = None if agent is None else args.checked_name(agent, "agent")
     if memory_ids is not None:
         chosen = _named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
@@ -117,7 +123,8 @@ def _doubtful_rules(room: Room, owner: str | None, below: float) -> dict[str, Ru
 
 
 def compact(room: Room) -> CompactReport:
-    """Rewrites the store's files without what was deleted."""
+    """Rewrites the files of the whole store without deleted content, and empties the write-ahead log. Other writers wait
+    meanwhile."""
     store = room.store
     before, snapshots = store.storage.size(), store.drop_snapshots()
     is_whole = store.storage.compact()
@@ -320,5 +327,6 @@ def _origin(change: Change) -> tuple[str | None, str | None]:
 
 
 def _is_open(room: Room, episode: str) -> bool:
-    (begun, _), (ended, _) = (room.project.record(kind, [episode])[episode] for kind in (EPISODE, END))
-    return bool(begun) and not ended
+    if room.project.record(END, [episode])[episode][0]:
+        return False
+    return any(found.status is EpisodeStatus.OPEN for found in several(room, [episode]))

@@ -1,7 +1,7 @@
 """Forgetting a user: all that was recorded for one is erased."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +38,14 @@ class _Found:
         self.records |= dict.fromkeys([*(f"{kind}/{key}" for kind in (EPISODE, END, LEASE)), f"{STEP}/{key}/", *runs])
 
 
-def forget_user(room: Room, *, user_id: object, dry_run: bool) -> ForgetReport:
-    """Erases all that was recorded for a user, for good, and what was learned from nothing else."""
+def forget_user(room: Room, user_id: str, *, dry_run: bool = False) -> ForgetReport:
+    """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
+    and the payload of every journal record about them.
+
+    The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
+    Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
+    empty report.
+    """
     found = _Found(args.checked_name(user_id, "user_id"))
     for stored in room.project.rows():
         if stored.row is not None:
@@ -58,6 +64,6 @@ def forget_user(room: Room, *, user_id: object, dry_run: bool) -> ForgetReport:
     return purged_report(room, kinds, list(records), report, actor="")
 
 
-def users(room: Room) -> Sequence[str]:
-    """Returns the users for whom anything was recorded, by name."""
+def users(room: Room) -> list[str]:
+    """Returns the users for whom anything was recorded in the project, by name."""
     return sorted({one.user_id for one in room.project.partitions().values() if one.user_id is not None})

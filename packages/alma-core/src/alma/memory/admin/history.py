@@ -28,10 +28,11 @@ _REDUNDANT = frozenset({"id", "content_hash", "memory", "position", "text_hash",
 """Columns that add nothing for a reader to other columns."""
 
 
-def history(room: Room, memory_id: object) -> list[HistoryEntry]:
-    """Returns the effect of every call on a memory, oldest first, or on the record of a rule, which `rule/` and its id name.
+def history(room: Room, memory_id: str) -> list[HistoryEntry]:
+    """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone.
 
-    `MemoryNotFoundError` if there never was one, or it was purged.
+    The first entry says who made it, in which episode and on which evidence. `MemoryNotFoundError` if there never was one, or it was
+    purged.
     """
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     found = histories(room, [wanted])
@@ -63,7 +64,8 @@ def histories(room: Room, memory_ids: Sequence[str]) -> dict[str, list[HistoryEn
 
 
 def content_hash(room: Room) -> str:
-    """Returns a hash of the project's content, as 64 hexadecimal digits."""
+    """Returns a hash of the project's content, archived memories included, as 64 hexadecimal digits: equal for equal content,
+    whatever its history: an export that is imported into an empty project has the same."""
 
     def rows() -> Iterable[tuple[str, str, Mapping[str, Any]]]:
         for stored in room.project.rows():
@@ -74,8 +76,14 @@ def content_hash(room: Room) -> str:
     return journal.content_hash(rows())
 
 
-def undo(room: Room, *, to: object, actor: object, dry_run: bool, expected_head: object = None) -> UndoReport:
-    """Reverses every change since record `to`, or only those of one actor, by changes of its own."""
+def undo(room: Room, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> UndoReport:
+    """Reverses all changes after journal record `to`; with `actor` only those of this actor.
+
+    The undo is a call like any other: it has a record, and can be undone. `ConflictError` names the row if `actor` is given and
+    another changed the same row since; then nothing is undone. Purged content does not come back; the report counts it. With
+    `expected_head`, the `head` of a preview, anything written since is a `ConflictError` too, so that no more is undone than was
+    shown.
+    """
     name = None if actor is None else args.checked_name(actor, "actor")
     expected = None if expected_head is None else _checked_seq(room, expected_head, "expected_head")
     since = _checked_seq(room, to)

@@ -18,15 +18,20 @@ RULES = (MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value)
 
 def list_memories(
     room: Room,
+    kind: str | None = None,
+    agent: str | None = None,
+    user_id: str | None = None,
     *,
-    kind: object = None,
-    agent: object = None,
-    user_id: object = None,
-    since: object = None,
-    limit: object = 100,
+    since: datetime | None = None,
+    limit: int = 100,
     newest_first: bool = True,
 ) -> list[AnyMemory]:
-    """Returns memories by the time they were made: all, or those of a kind, of an agent, of a user. Learned rules say what holds now."""
+    """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
+    after `since`.
+
+    This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
+    listed.
+    """
     wanted_kind = None if kind is None else checked_kind(room, kind)
     owner = None if agent is None else args.checked_name(agent, "agent")
     user = args.optional_name(user_id, "user_id")

@@ -11,7 +11,7 @@ from alma.memory.room import Room
 from alma.memory.rules import archive_rule
 from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
-from alma.types.maintenance import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
+from alma.types.reports import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
 from alma.types.rules import RULE
 
 DEFAULT_PERIOD = timedelta(days=1)

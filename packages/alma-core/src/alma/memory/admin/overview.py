@@ -17,8 +17,10 @@ from alma.types.scope import Access, access
 MOST = 1_000
 
 
-def overview(room: Room, *, top: object = 20, recent: object = 20, verify: bool = True) -> Overview:
-    """Returns the summary of a project: its `top` memories by evidence, its `recent` episodes and journal records, its figures."""
+def overview(room: Room, *, top: int = 20, recent: int = 20, verify: bool = True) -> Overview:
+    """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
+    they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
+    out)."""
     most, newest = args.checked_count(top, "top", largest=MOST), args.checked_count(recent, "recent", largest=MOST)
     attempts = kept.recent(room, limit=newest)
     return Overview(

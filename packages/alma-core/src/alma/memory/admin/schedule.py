@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Callable
 
-from alma.forking import delaying_forks
 from alma.memory.admin.maintaining import maintain
 from alma.memory.room import OpenStore, Room
 
@@ -48,8 +47,7 @@ class Schedule:
         if self._closed.is_set():
             return
         try:
-            with delaying_forks():
-                report = maintain(room.latest, dry_run=False, due_only=True, is_wanted=lambda: not self._closed.is_set())
+            report = maintain(room.latest, dry_run=False, due_only=True, is_wanted=lambda: not self._closed.is_set())
         except Exception as error:  # noqa: BLE001 - no caller would receive it, and the next attempt may succeed
             if not self._closed.is_set():
                 _LOG.warning("maintenance of project %r failed: %s", room.name, error)

@@ -10,7 +10,7 @@ from alma.types.partition import Partition
 from alma.types.reports import Stats
 
 
-def get_stats(room: Room, *, agent: object = None) -> Stats:
+def get_stats(room: Room, agent: str | None = None) -> Stats:
     """Returns the content of the project, or of one agent in it, in numbers."""
     owner = None if agent is None else args.checked_name(agent, "agent")
     counts = [count for count in room.project.counts() if owner is None or count.partition.agent == owner]

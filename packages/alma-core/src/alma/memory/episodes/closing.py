@@ -6,38 +6,45 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.memory.episodes import credit, usage
-from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, ending_body, opening_body, run_body, run_key
+from alma.memory.episodes import usage
+from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_key
 from alma.memory.learn import record
 from alma.memory.learn.learner import Learner, strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.room import Room
-from alma.protocols import Write
+from alma.protocols import Lookups, Write
 from alma.text import quoted
-from alma.types.doubts import flagged
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.passages import Passage, embedded, passages_of
+from alma.types.provenance import flagged
 from alma.types.reports import UsageReport
 from alma.types.rules import RuleRecord
 
-Lease = tuple[int, Mapping[str, Any]]
-"""Version and body of a lease; version 0 if there is none."""
+MOST_AN_EPISODE = 3
+"""Sum of all shares of one attempt: many memories used at once do not make one attempt count for many."""
+
+_PARTS = 1024
+"""Shares are multiples of 1/1024, which binary fractions represent exactly, so that reversing one leaves no remainder, in any order."""
+
+_WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+
+Counts = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
     """An episode to be stored as ended. `version` is that of its stored ending, 0 if there is none.
 
-    `lease` is released; without one, nothing is stored of the episode yet, and its beginning is written too. `before` is the episode
-    before it was settled, `judge` the source that settles it.
+    `lease` is the one last known; without one, nothing is stored of the episode yet, and its beginning is written too. `before` is the
+    episode before it was settled, `judge` the source that settles it.
     """
 
     ended: EpisodeRecord
-    version: int
-    lease: Lease | None
+    version: int = 0
+    lease: Lease | None = (0, {})
     before: EpisodeRecord | None = None
     judge: VerdictSource | None = None
 
@@ -62,14 +69,11 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
     def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
         if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
             with room.project.write(**given) as write:
-                ended = _put_endings(room, write, made, read(write.stored))
-                _put_leases(write, closings)
-            return ended
+                return _put_endings(room, write, made, read(write.stored))
         with writing(room, **given) as learner:
             ended = _put_endings(room, learner.write, made, read(learner.write.stored))
             for each in made:
                 _learn(learner, each, vectors)
-            _put_leases(learner.write, closings)
         return ended
 
     return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
@@ -85,26 +89,27 @@ def _named(closing: Closing) -> usage.Named:
 
 def _put_endings(room: Room, write: Write, made: Sequence[_Made], records: Mapping[str, RuleRecord]) -> list[EpisodeRecord]:
     """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
+    for each in made:
+        _begin_or_release(write, each.closing)
     counts: dict[str, dict[str, float]] = {}
     ended = [_put_ending(room, write, each, counts, records) for each in made]
     usage.count(write, counts, records)
     return ended
 
 
-def _put_leases(write: Write, closings: Sequence[Closing]) -> None:
-    """Releases the leases. Without one, the beginning of an episode is written."""
-    for closing in closings:
-        if closing.lease is None:
-            put_opening(write, closing.ended)
-        else:
-            _release(write, closing.ended.id, closing.lease)
+def _begin_or_release(write: Write, closing: Closing) -> None:
+    """Releases the lease of an episode that was open; writes the beginning of one that is not stored yet."""
+    if closing.lease is None:
+        put_opening(write, closing.ended)
+    elif not closing.version:
+        release(write, closing.ended.id, closing.lease)
 
 
 def put_opening(write: Write, opened: EpisodeRecord) -> None:
     """Writes the beginning of an episode, and its run if it has one."""
     made = {(EPISODE, opened.id): (0, opening_body(opened))}
     if opened.run_id is not None:
-        made[RUN, run_key(opened.run_id, opened.id)] = 0, run_body(opened.run_id)
+        made[RUN, run_key(opened.run_id, opened.id)] = 0, {"run_id": opened.run_id}
     write.put_records(made, at=to_micros(opened.started_at))
 
 
@@ -199,7 +204,7 @@ def _put_ending(
     if use is not None:
         ended = ended.model_copy(update={"credited": use.used})
     write.put_record(END, ended.id, ending_body(ended), version=made.closing.version)
-    for memory_id, added in credit.counts(write.stored, before, ended, use, rules).items():
+    for memory_id, added in credit_counts(write.stored, before, ended, use, rules).items():
         sums = counts.setdefault(memory_id, {})
         sums.update({name: sums.get(name, 0) + number for name, number in added.items()})
     return ended
@@ -226,7 +231,58 @@ def _use(room: Room, write: Write, ended: EpisodeRecord, rules: Collection[str])
     return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id, rules=rules)
 
 
-def _release(write: Write, key: str, lease: Lease) -> None:
-    version, body = lease
-    if version:
-        write.drop_record(LEASE, key, body, version=version)
+def share(used: int) -> float:
+    """Returns the share of an attempt that each of `used` memories is credited with: `min(1, 3 / used)`, rounded down to a 1024th."""
+    return 1.0 if used <= MOST_AN_EPISODE else (_PARTS * MOST_AN_EPISODE // used) / _PARTS
+
+
+def credit_counts(
+    stored: Lookups,
+    before: EpisodeRecord | None,
+    after: EpisodeRecord,
+    use: UsageReport | None,
+    rules: Collection[str] = (),
+) -> Mapping[str, Counts]:
+    """Returns what ending or settling an episode adds to the counts of each memory: its use, if it is counted now, and the credit for the
+    outcome.
+
+    Credit for an earlier outcome of the episode is reversed. `rules` are ids of learned rules. Memories that are gone are left out.
+    """
+    uses = () if use is None else usage.counted(use)
+    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
+    earlier, later = _credit(before), _credit(after)
+    changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
+    there = {
+        **added,
+        **dict.fromkeys(rules),
+        **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added),
+    }
+    for memory_id, change in changes.items():
+        if change and memory_id in there:
+            added.setdefault(memory_id, {}).update(change)
+    return added
+
+
+def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:
+    """Returns the credit of an episode's outcome for each memory used in it. An unjudged episode gives none."""
+    worth = None if record is None or record.outcome is None else _WORTH.get(record.outcome)
+    if record is None or worth is None:
+        return {}
+    each = share(len(record.credited))
+    return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in record.credited}
+
+
+def counts_of(opening: Mapping[str, Any], ending: Mapping[str, Any]) -> Mapping[str, Counts]:
+    """Returns what an episode added to the counts of each memory, given its beginning and its ending as they are stored."""
+    if ending.get("status") != EpisodeStatus.ENDED or ending.get("used") is None:
+        return {}
+    credited, used = ending["credited"], {*ending["used"]}
+    ignored = [memory_id for memory_id, *_ in opening["shown"] if memory_id not in used]
+    worth = _WORTH.get(Verdict(ending["outcome"]))
+    each = {} if worth is None else {"credited_successes": worth * share(len(credited)), "credited_trials": share(len(credited))}
+    return {**{memory_id: {"ignored": 1} for memory_id in ignored}, **{memory_id: {"used": 1, **each} for memory_id in credited}}
+
+
+def _difference(earlier: Counts, later: Counts) -> Counts:
+    changes = {name: later.get(name, 0.0) - earlier.get(name, 0.0) for name in {**earlier, **later}}
+    return {name: change for name, change in changes.items() if change}

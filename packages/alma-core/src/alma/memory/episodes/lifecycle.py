@@ -1,6 +1,5 @@
-"""Episodes of a project: begins them, records their steps, ends them, and closes those of a process that died."""
+"""Episodes of a project: begins and resumes them, records their steps, and ends them."""
 
-import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -8,20 +7,34 @@ from datetime import datetime
 from typing import TypeVar
 
 from alma.episode import Episode
+from alma.episode.endings import contradicts
 from alma.episode.episode import exposures
-from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
-from alma.forking import delays_forks
+from alma.errors import ConflictError, MemoryNotFoundError, StorageError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
-from alma.memory.damage import names_damage, naming_damage
-from alma.memory.episodes.closing import Closing, Lease, close, put_opening, vectors_of
-from alma.memory.episodes.records import LEASE, STEP, get, lease_body, step_body, step_key, stored, with_use
+from alma.memory.episodes.closing import Closing, close, put_opening, vectors_of
+from alma.memory.episodes.records import (
+    LEASE,
+    STEP,
+    Lease,
+    check_open,
+    is_expired,
+    last_sign,
+    new_lease,
+    release,
+    step_body,
+    step_key,
+    stored,
+    waiting,
+    why_closed,
+    with_use,
+)
 from alma.memory.learn import record
 from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
+from alma.memory.operation import operation
 from alma.memory.recall import retrieve
 from alma.memory.recall.request import RetrieveRequest
-from alma.memory.room import Room
+from alma.memory.room import OpenStore, Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
@@ -31,10 +44,6 @@ from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
 from alma.types.passages import passages_of
 from alma.types.slice import MemorySlice
-
-_LOG = logging.getLogger("alma")
-
-CRASHED = "the process that held it was gone"
 
 R = TypeVar("R")
 
@@ -62,7 +71,6 @@ def begin(
     now = room.store.clock()
     redaction = room.store.redaction
     name, asked = args.checked_name(agent, "agent"), redaction.text(args.checked_text(task, "task"))
-    check_order(room, agent)
     kind = redaction.value(args.optional_label(task_type, "task_type"))
     if name in room.store.agents:
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
@@ -98,67 +106,48 @@ def _retrieved(room: Room, request: RetrieveRequest) -> MemorySlice:
 
 def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomRecorder":
     """Returns the recorder of a new episode. Unless it is deferred, its beginning is written; `ConflictError` if its id exists."""
-    lease = lease_body(room.store.presence.id, to_micros(opened.started_at))
-    recorder = RoomRecorder(room, opened, (1, lease), is_written=False)
+    recorder = RoomRecorder(room, opened, (1, new_lease(to_micros(opened.started_at))), is_written=False)
     if waits:
-        room.store.openings.add(recorder)
+        room.store.unwritten[opened.id] = recorder
         return recorder
     try:
         recorder.open()
     except ConflictError as error:
-        raise ConflictError(f"there is an episode {opened.id!r} already: {_standing(room, opened.id)}") from error
+        raise ConflictError(
+            f"there is an episode {opened.id!r} already: {why_closed(room.project, opened.id) or 'it is open'}"
+        ) from error
     return recorder
 
 
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
-    """Resumes an episode that is open and that no running process holds."""
-    found = get(room, episode_id)
-    if found.status is not EpisodeStatus.OPEN:
-        raise ConflictError(f"episode {found.id!r} cannot be resumed: {_state(found)}")
+    """Resumes an episode that is open and that no program holds: one that was suspended, or whose lease has expired."""
+    (key,) = args.checked_ids([episode_id], "episode_id")
+    if key in waiting(room):
+        raise _held_error(key)
+    with room.project.moment():
+        found = stored(room, key)
+        version, lease = room.project.record(LEASE, [key])[key]
+        why = why_closed(room.project, key)
+    if why is not None:
+        raise ConflictError(f"episode {key!r} cannot be resumed: {why}")
     if memories is None:
         shown = MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
     else:
         shown = _checked_slice(room, memories, found.agent)
-    version, lease = room.project.record(LEASE, [found.id])[found.id]
-    is_unwritten = not version and found.id in room.store.openings.of(room.name)
-    if is_unwritten or (lease.get("holder") and room.store.presence.is_there(lease["holder"])):
-        raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
+    sign = last_sign(lease, found)
+    if sign is not None and not is_expired(room, sign):
+        raise _held_error(key)
     at = room.now()
-    taken = lease_body(room.store.presence.id, at)
+    taken = new_lease(at)
     with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
-        write.put_record(LEASE, found.id, taken, version=version)
+        write.put_record(LEASE, key, taken, version=version)
     return Episode(RoomRecorder(room, found, (version + 1, taken)), found, shown)
 
 
-def recovered(room: Room) -> Room:
-    """Returns the room after closing, as abandoned, the episodes of processes that no longer run."""
-    try:
-        with naming_damage(lambda: room.store.storage):
-            for key, version, lease in list(room.project.records(LEASE)):
-                _recover(room, key, (version, lease))
-        room.store.presence.sweep()
-    except AlmaError as problem:
-        _LOG.warning("episodes left open by a crash were not closed: %s", problem)
-    return room
+def _held_error(key: str) -> ConflictError:
+    return ConflictError(f"episode {key!r} is held by a program that wrote to it in the last ten minutes; suspend it there first")
 
 
-def _recover(room: Room, key: str, lease: Lease) -> None:
-    """Closes an episode whose holder no longer runs. One that cannot be read is left as it is."""
-    try:
-        holder = lease[1].get("holder")
-        if not holder or room.store.presence.is_there(holder):
-            return
-        RoomRecorder(room, stored(room, key), lease).close(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
-    except ConflictError:  # another process closed or resumed it meanwhile
-        return
-    except AlmaError as problem:
-        _LOG.warning("episode %r, left open, was not closed: %s", key, problem)
-        return
-    _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
-
-
-@delays_forks
-@names_damage(lambda recorder: recorder.room.store.storage)
 @dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
     """Writes one episode under a lease. Until the beginning is written, that is the lease which the beginning will store.
@@ -171,35 +160,45 @@ class RoomRecorder:
     lease: Lease
     is_written: bool = True
 
+    @property
+    def _room(self) -> Room:
+        return self.room
+
+    @property
+    def _store(self) -> OpenStore:
+        return self.room.store
+
     def now(self) -> datetime:
         """Returns the current time."""
         return self.room.store.clock()
 
+    @operation
     def open(self) -> None:
         """Writes the beginning by itself. `ConflictError` if there is an episode of that id."""
         with self._write("episode_begin", self.opened.started_at) as write:
             self._put_beginning(write)
         self._is_now_written()
 
+    @operation
     def held(self) -> EpisodeRecord | None:
         """Returns the stored episode, if it is open under this lease, which an undo restores."""
         self.room = self.room.latest
-        if not self.is_written:
-            return self.opened
-        if self.room.project.record(LEASE, [self.opened.id])[self.opened.id] != self.lease:
-            return None
-        try:
-            self.opened = stored(self.room, self.opened.id)
-        except MemoryNotFoundError:
+        if self.is_written:
+            if self.room.project.record(LEASE, [self.opened.id])[self.opened.id] != self.lease:
+                return None
+            with suppress(MemoryNotFoundError):
+                self.opened = stored(self.room, self.opened.id)
+                return self.opened
             return None
         return self.opened
 
+    @operation
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Stores a step, and the memory made of it, in one transaction."""
+        self.room = self.room.latest
         step = self.room.store.redaction.value(step)
         if not is_lesson:
             return self._stored_step(step, is_lesson)[0]
-        self.room = self.room.latest
         operation = Operation(UPSERT, STEP_METHOD, self.room.name, self.opened.agent)
         with reported(self.room.store, operation):
             kept, operation.result = self._stored_step(step, is_lesson)
@@ -208,45 +207,40 @@ class RoomRecorder:
     def _stored_step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
         """Stores a step after those that are stored, and returns it with its memory."""
         while True:
+            number = len(self.opened.steps) + 1
+            numbered = step.model_copy(update={"number": number})
             try:
-                return self._with_beginning(lambda: self._step(self._numbered(step), is_lesson))
-            except ConflictError:
-                if not self._took_in_other_steps():
+                return self._with_beginning(lambda numbered=numbered: self._step(numbered, is_lesson))  # type: ignore[misc]
+            except ConflictError:  # steps were undone, or stored elsewhere, say by a forked child
+                with suppress(MemoryNotFoundError):
+                    self.opened = stored(self.room, self.opened.id)
+                if len(self.opened.steps) + 1 == number:
                     raise
 
-    def _took_in_other_steps(self) -> bool:
-        """Rereads the episode and returns True if steps were stored elsewhere meanwhile, say by a forked child."""
-        count = len(self.opened.steps)
-        with suppress(MemoryNotFoundError):
-            self.opened = stored(self.room, self.opened.id)
-        return len(self.opened.steps) != count
-
-    def _numbered(self, step: Step) -> Step:
-        """Returns the step numbered after those that are stored."""
-        count = len(self.opened.steps)
-        last = step_key(self.opened.id, count)
-        if count and self.is_written and not self.room.project.record(STEP, [last])[last][0]:
-            self.opened = stored(self.room, self.opened.id)  # steps were undone
-        return step.model_copy(update={"number": len(self.opened.steps) + 1})
-
+    @operation
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, its memory and the usage, in one transaction, and releases the episode."""
         self.room = self.room.latest
-        operation = Operation(UPSERT, "episode.end", self.room.name, self.opened.agent)
-        with reported(self.room.store, operation):
-            operation.result = ended = self._end(ending)
-            return ended
-
-    def _end(self, ending: Ending) -> EpisodeRecord:
-        try:
-            return self._with_beginning(lambda: self.close(ending))
-        except ConflictError:  # another caller closed it, or changed its lease
-            self.lease = self._check_held()
-            return self.close(ending)
-
-    def close(self, ending: Ending) -> EpisodeRecord:
-        """As `end`, under this lease only: the write releases it, and raises `ConflictError` if the stored lease differs or is gone."""
         ending = self.room.store.redaction.value(ending)
+        if self.opened.ended_at is None:
+            operation = Operation(UPSERT, "episode.end", self.room.name, self.opened.agent)
+            try:
+                with reported(self.room.store, operation):
+                    operation.result = self.opened = self._with_beginning(lambda: self._close(ending))
+                    return self.opened
+            except ConflictError:
+                with suppress(MemoryNotFoundError):
+                    self.opened = stored(self.room, self.opened.id)
+                if self.opened.ended_at is None:
+                    raise
+        if contradicts(self.opened, ending):
+            said = self.opened.outcome or self.opened.status
+            raise ConflictError(
+                f"episode {self.opened.id} was ended before ({said}); settle({self.opened.id!r}, …) corrects a verdict"
+            )
+        return self.opened
+
+    def _close(self, ending: Ending) -> EpisodeRecord:
         is_judged = ending.outcome is not None
         ended = self.opened.model_copy(
             update={
@@ -264,23 +258,22 @@ class RoomRecorder:
         )
         operation = "episode_end" if is_judged else "episode_abandon"
         lease = self.lease if self.is_written else None
-        return close(self.room, [Closing(ended, 0, lease)], operation=operation, at=ending.at)[0]
+        return close(self.room, [Closing(ended, lease=lease)], operation=operation, at=ending.at)[0]
 
+    @operation
     def suspend(self) -> None:
         """Releases the lease."""
+        self.room = self.room.latest
         self._with_beginning(self._suspend)
 
     def _suspend(self) -> None:
-        version, _ = self._check_held()
-        at = self.now()
-        with self._write("episode_suspend", at) as write:
-            if not self.is_written:
+        with self._write("episode_suspend", self.now()) as write:
+            if self.is_written:
+                release(write, self.opened.id, self.lease)
+            else:
                 put_opening(write, self.opened)
-                version = 0
-            write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
 
     def _step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
-        self._check_held()
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
         if lesson is None:  # nothing is learned: an embedder that is away keeps no step back
@@ -299,7 +292,12 @@ class RoomRecorder:
             learner.add(lesson, passages, vectors)
 
     def _put_step(self, write: Write, step: Step) -> None:
-        if not self.is_written:
+        if self.is_written:
+            check_open(write.stored, self.opened.id)
+            last = step_key(self.opened.id, step.number - 1)
+            if step.number > 1 and not write.stored.record(STEP, [last])[last][0]:
+                raise ConflictError(f"steps of episode {self.opened.id!r} were undone meanwhile")
+        else:
             self._put_beginning(write)
         write.put_record(STEP, step_key(self.opened.id, step.number), step_body(step), version=0)
 
@@ -311,7 +309,9 @@ class RoomRecorder:
             except ConflictError:
                 self._is_now_written()
             except StorageError:
-                self.room.store.openings.drop(self.opened.id)  # a caller that gives up after this error leaves nothing to write
+                self.room.store.unwritten.pop(
+                    self.opened.id, None
+                )  # a caller that gives up after this error leaves nothing to write
                 raise
             else:
                 self._is_now_written()
@@ -324,20 +324,10 @@ class RoomRecorder:
 
     def _is_now_written(self) -> None:
         self.is_written = True
-        self.room.store.openings.drop(self.opened.id)
+        self.room.store.unwritten.pop(self.opened.id, None)
 
     def _write(self, operation: str, at: datetime) -> AbstractContextManager[Write]:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
-
-    def _check_held(self) -> Lease:
-        """Returns the lease. For the rest of the call, the room is the one of the store's current embedder."""
-        self.room = self.room.latest
-        if not self.is_written:
-            return self.lease
-        version, lease = self.room.project.record(LEASE, [self.opened.id])[self.opened.id]
-        if not version:
-            raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
-        return version, lease
 
     def _lesson(self, step: Step) -> Outcome:
         request = LearnRequest(
@@ -363,16 +353,3 @@ def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
             f"memories were retrieved for {quoted(memories.agent)} of project {quoted(memories.project_id)}, not for {agent!r} of {room.name!r}"
         )
     return memories
-
-
-def _standing(room: Room, key: str) -> str:
-    try:
-        return _state(stored(room, key))
-    except MemoryNotFoundError:
-        return "its beginning was undone"
-
-
-def _state(found: EpisodeRecord) -> str:
-    if found.status is EpisodeStatus.ENDED:
-        return f"it ended as {found.outcome}"
-    return "it was abandoned" if found.status is EpisodeStatus.ABANDONED else "it is open"

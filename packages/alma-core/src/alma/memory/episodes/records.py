@@ -1,80 +1,93 @@
 """Converts episodes to small records and back.
 
 There are five kinds: `episode` (the question and the memories shown, written once), `episode_step` (one per step), `episode_end` (the
-ending, changed when it is settled), `episode_lease` (the holder; exists only while the episode is open) and, if it has a run id,
-`episode_run` (finds the episodes of a run; written with the beginning).
+ending, changed when it is settled), `episode_lease` (its holder and its time; exists while a program holds the open episode) and, if it has
+a run id, `episode_run` (finds the episodes of a run; written with the beginning). The time of a step renews the lease.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain, takewhile
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic import ValidationError as PydanticError
 
-from alma.errors import CorruptStoreError, MemoryNotFoundError, ValidationError
+from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
+from alma.protocols import Lookups, Write
 from alma.text import quoted, shortened
 from alma.types.episodes import END as END
 from alma.types.episodes import EPISODE as EPISODE
 from alma.types.episodes import LEASE as LEASE
+from alma.types.episodes import LEASE_DURATION, SILENT, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.episodes import RUN as RUN
 from alma.types.episodes import STEP as STEP
-from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import Verdict, VerdictSource
 
 STEPS_AT_ONCE = 32
 """Number of steps of each episode that are read at a time: few have more."""
 
+Lease = tuple[int, Mapping[str, Any]]
+"""Version and body of a lease; version 0 if there is none."""
+
 
 def get(room: Room, episode_id: object) -> EpisodeRecord:
-    """Returns the record of an episode. `MemoryNotFoundError` if there is none of that id."""
+    """Returns the record of an episode, marked abandoned if its lease has expired. `MemoryNotFoundError` if there is none of that id."""
     (key,) = args.checked_ids([episode_id], "episode_id")
-    waiting = room.store.openings.of(room.name).get(key)
-    try:
-        return stored(room, key)
-    except MemoryNotFoundError:
-        if waiting is None:
-            raise
-        return waiting
+    unwritten = waiting(room)
+    found = {**unwritten, **{episode.id: episode for episode in several(room, [key])}}
+    if key not in found:
+        raise _unknown(room, key)
+    return found[key]
+
+
+def waiting(room: Room) -> dict[str, EpisodeRecord]:
+    """Returns the episodes of which nothing is stored yet, by id. Only this open store knows them."""
+    begun = [reference() for reference in room.store.unwritten.valuerefs()]
+    return {each.opened.id: each.opened for each in begun if each is not None and each.opened.project_id == room.name}
 
 
 def stored(room: Room, key: str) -> EpisodeRecord:
-    """As `get`, of what is written."""
+    """Returns the record of an episode as it is written, without a look at its lease."""
     with room.project.moment():
         version, opening = room.project.record(EPISODE, [key])[key]
         if not version:
-            raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
+            raise _unknown(room, key)
         return _records_from(room, {key: opening})[key]
+
+
+def _unknown(room: Room, key: str) -> MemoryNotFoundError:
+    return MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
 
 
 def several(room: Room, keys: Sequence[str]) -> list[EpisodeRecord]:
     """Returns the written episodes of these keys, in their order. Keys without an episode are left out."""
     with room.project.moment():
         openings = {key: body for key, (version, body) in room.project.record(EPISODE, keys).items() if version}
-        return list(_records_from(room, openings).values())
+        return _marked(room, _records_from(room, openings))
 
 
 def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
     """Returns the episodes that began last, newest first."""
     most = args.checked_count(limit, "limit")
-    found = room.store.openings.of(room.name)
+    found = waiting(room)
     with room.project.moment():
         openings = {key: opening for key, _, opening in room.project.records(EPISODE, newest=most)}
-        found |= _records_from(room, openings)
+        found |= {episode.id: episode for episode in _marked(room, _records_from(room, openings))}
     return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id), reverse=True)[:most]
 
 
 def of_run(room: Room, run_id: str) -> list[EpisodeRecord]:
     """Returns the episodes of a run, in the order in which they began, including those not written yet."""
-    waiting = room.store.openings.of(room.name).values()
-    found = {episode.id: episode for episode in waiting if episode.run_id == run_id}
+    found = {key: episode for key, episode in waiting(room).items() if episode.run_id == run_id}
     with room.project.moment():
         keys = [key.partition("/")[2] for key, _, _ in room.project.records(RUN, under=_digest(run_id))]
         found |= {episode.id: episode for episode in several(room, keys)}
@@ -99,55 +112,105 @@ def run_key(run_id: str, key: str) -> str:
     return f"{_digest(run_id)}/{key}"
 
 
-def run_body(run_id: str) -> dict[str, Any]:
-    """Returns the body of the record of a run."""
-    return {"run_id": run_id}
-
-
 def _digest(run_id: str) -> str:
     return hashlib.blake2b(run_id.encode(), digest_size=16).hexdigest()
 
 
-def lease_body(holder: str | None, at: int) -> dict[str, Any]:
-    """Returns the body of a lease: the holder, and since when. Without a holder the episode is suspended."""
-    return {"holder": holder, "at": at}
+def new_lease(at: int) -> dict[str, Any]:
+    """Returns the body of a lease that begins now, with a name for its holder."""
+    return {"holder": uuid4().hex, "at": at}
+
+
+def why_closed(stored: Lookups, key: str) -> str | None:
+    """Says why an episode takes no step and no ending; `None` if it is open."""
+    if stored.record(LEASE, [key])[key][0]:
+        return None
+    (begun, _), (ended, ending) = (stored.record(kind, [key])[key] for kind in (EPISODE, END))
+    if not begun:
+        return "its beginning was undone"
+    if not ended:  # it was suspended, or imported
+        return None
+    return f"it ended as {ending['outcome']}" if ending.get("outcome") else "it was abandoned"
+
+
+def check_open(stored: Lookups, key: str) -> None:
+    """Raises `ConflictError` unless an episode takes steps and an ending."""
+    why = why_closed(stored, key)
+    if why is not None:
+        raise ConflictError(f"episode {key!r} is no longer open: {why}")
+
+
+def release(write: Write, key: str, known: Lease = (0, {})) -> None:
+    """Drops the lease of an open episode, also if it is not the known one any more. `ConflictError` as by `check_open`."""
+    version, body = known
+    if version:
+        with suppress(ConflictError):
+            write.drop_record(LEASE, key, body, version=version)
+            return
+    check_open(write.stored, key)
+    version, body = write.stored.record(LEASE, [key])[key]
+    if version:  # another program resumed it
+        write.drop_record(LEASE, key, body, version=version)
+
+
+def last_sign(lease: Mapping[str, Any], found: EpisodeRecord) -> datetime | None:
+    """Returns when an open episode was last heard of; `None` if no program holds it."""
+    try:
+        held = _read(LEASE, lease) if lease else None
+    except PydanticError as error:
+        raise CorruptStoreError(
+            f"the lease of episode {quoted(found.id)} is not readable: {_first(error)}; see `alma verify`"
+        ) from error
+    if held is None or held.holder is None:
+        return None
+    since: datetime = held.at
+    return max([since, *(step.at for step in found.steps[-1:])])
+
+
+def is_expired(room: Room, sign: datetime | None) -> bool:
+    """Checks that a program which was last heard of at that time has been silent for longer than its lease."""
+    return sign is not None and room.store.clock() - sign > LEASE_DURATION
+
+
+def _marked(room: Room, found: Mapping[str, EpisodeRecord]) -> list[EpisodeRecord]:
+    """Returns the episodes; those whose lease has expired are marked abandoned, at the time when they were last heard of."""
+    leases = room.project.record(LEASE, [key for key, episode in found.items() if episode.status is EpisodeStatus.OPEN])
+    signs = {key: last_sign(lease, found[key]) for key, (_, lease) in leases.items()}
+    silent = {"status": EpisodeStatus.ABANDONED, "reason": SILENT}
+    return [
+        episode.model_copy(update={**silent, "ended_at": signs[key]}) if is_expired(room, signs.get(key)) else episode
+        for key, episode in found.items()
+    ]
 
 
 def opening_body(opened: EpisodeRecord) -> dict[str, Any]:
     """Returns the body of a beginning. Exposures are triples of memory, tag and score, in rank order."""
-    ids = {name: value for name in ("run_id", "thread_id") if (value := getattr(opened, name)) is not None}
-    return {
-        **ids,
-        "agent": opened.agent,
-        "task": opened.task,
-        "task_type": opened.task_type,
-        "user_id": opened.user_id,
-        "started_at": to_micros(opened.started_at),
-        "policy": "rank",
-        "probability": 1.0,
-        "shown": [[exposure.memory_id, exposure.tag, exposure.score] for exposure in opened.shown],
-    }
+    shown = [[exposure.memory_id, exposure.tag, exposure.score] for exposure in opened.shown]
+    return {**_body_of(_Opening, opened), "policy": "rank", "probability": 1.0, "shown": shown}
 
 
 def step_body(step: Step) -> dict[str, Any]:
     """Returns the body of a step."""
-    fields = step.model_dump(exclude={"number", "at"}, exclude_none=True)
-    return {**fields, "at": to_micros(step.at)}
-
-
-_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "credited", "outcome_id")
-_ENDED = ("ended_at", "settled_at")
+    return _body_of(_Step, step)
 
 
 def ending_body(ended: EpisodeRecord) -> dict[str, Any]:
     """Returns the body of an ending, with later settlements."""
-    said = {name: getattr(ended, name) for name in _SAID}
-    times = {name: None if (at := getattr(ended, name)) is None else to_micros(at) for name in _ENDED}
-    judge = {} if ended.verdict_source is None else {"verdict_source": ended.verdict_source}
-    return {**said, **times, **judge}
+    return _body_of(_Ending, ended)
 
 
-_Micros = Annotated[int, Field(ge=to_micros(datetime.min.replace(tzinfo=UTC)), le=to_micros(datetime.max.replace(tzinfo=UTC)))]
+def _body_of(kind: type[BaseModel], value: EpisodeRecord | Step) -> dict[str, Any]:
+    """Returns the fields that a body of this kind has. Times are in microseconds; optional fields that are empty are left out."""
+    found = {name: getattr(value, name, None) for name in kind.model_fields}
+    return {
+        name: to_micros(field) if isinstance(field, datetime) else field
+        for name, field in found.items()
+        if field is not None or kind.model_fields[name].is_required()
+    }
+
+
+_FIRST, _LAST = to_micros(datetime.min.replace(tzinfo=UTC)), to_micros(datetime.max.replace(tzinfo=UTC))
+_Time = Annotated[int, Field(ge=_FIRST, le=_LAST), AfterValidator(from_micros)]
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -161,7 +224,7 @@ class _Opening(_Body):
     task: str
     task_type: str | None
     user_id: str | None
-    started_at: _Micros
+    started_at: _Time
     policy: str
     probability: _Share
     shown: tuple[tuple[str, str, _Score], ...]
@@ -177,14 +240,21 @@ class _Step(_Body):
     output: str | None = None
     duration_ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
     memory_id: str | None = None
-    at: _Micros
+    at: _Time
 
 
 class _Run(_Body):
     run_id: str
 
 
-class _Closed(_Body):
+class _Lease(_Body):
+    holder: str | None
+    at: _Time
+
+
+class _Ending(_Body):
+    status: Literal[EpisodeStatus.ENDED, EpisodeStatus.ABANDONED]
+    outcome: Verdict | None
     strategy: str | None
     error: str | None
     feedback: str | None
@@ -192,27 +262,19 @@ class _Closed(_Body):
     used: tuple[str, ...] | None
     credited: tuple[str, ...]
     outcome_id: str | None
-    ended_at: _Micros
-    settled_at: _Micros | None
+    ended_at: _Time
+    settled_at: _Time | None
     verdict_source: VerdictSource | None = None
 
-
-class _Judged(_Closed):
-    status: Literal[EpisodeStatus.ENDED]
-    outcome: Verdict
-
-
-class _Abandoned(_Closed):
-    status: Literal[EpisodeStatus.ABANDONED]
-    outcome: None
+    @field_validator("outcome")
+    @classmethod
+    def _fits_the_status(cls, outcome: Verdict | None, info: ValidationInfo) -> Verdict | None:
+        if (outcome is None) is (info.data.get("status") is EpisodeStatus.ENDED):
+            raise ValueError("an episode that ended has an outcome, an abandoned one has none")
+        return outcome
 
 
-_BODIES: dict[str, TypeAdapter[Any]] = {
-    EPISODE: TypeAdapter(_Opening),
-    STEP: TypeAdapter(_Step),
-    RUN: TypeAdapter(_Run),
-    END: TypeAdapter(Annotated[_Judged | _Abandoned, Field(discriminator="status")]),
-}
+_BODIES: Mapping[str, type[_Body]] = {EPISODE: _Opening, STEP: _Step, RUN: _Run, LEASE: _Lease, END: _Ending}
 
 
 def check_body(kind: str, key: str, body: Mapping[str, Any]) -> None:
@@ -250,7 +312,7 @@ def _is_kept_so(kind: str, key: str, whole: str, found: Any) -> bool:
 
 
 def _read(kind: str, body: Mapping[str, Any]) -> Any:
-    return _BODIES[kind].validate_json(json.dumps(body))
+    return _BODIES[kind].model_validate_json(json.dumps(body))
 
 
 def _first(error: PydanticError) -> str:
@@ -273,39 +335,23 @@ def _record_from(
         raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
 
 
-def _whole(
-    room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None, steps: tuple[Step, ...]
-) -> EpisodeRecord:
+def _whole(room: Room, key: str, opening: _Opening, ending: _Ending | None, steps: tuple[Step, ...]) -> EpisodeRecord:
     shown = tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, policy=opening.policy, probability=opening.probability)
         for rank, (memory_id, tag, score) in enumerate(opening.shown, start=1)
     )
-    ended: dict[str, Any] = {}
-    if ending is not None:
-        ended = {name: getattr(ending, name) for name in (*_SAID, "verdict_source")}
-        ended |= {name: from_micros(at) for name in _ENDED if (at := getattr(ending, name)) is not None}
     return EpisodeRecord(
         id=key,
         project_id=room.name,
-        agent=opening.agent,
-        task=opening.task,
-        task_type=opening.task_type,
-        user_id=opening.user_id,
-        run_id=opening.run_id,
-        thread_id=opening.thread_id,
-        started_at=from_micros(opening.started_at),
-        shown=with_use(shown, ended.get("used")),
+        shown=shown if ending is None else with_use(shown, ending.used),
         steps=steps,
-        **ended,
+        **{name: value for name, value in opening if name not in ("shown", "policy", "probability")},
+        **dict(ending or ()),
     )
 
 
 def _steps(bodies: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
-    found = [_read(STEP, body) for body in bodies]
-    return tuple(
-        Step(number=number, **each.model_dump(exclude={"at"}), at=from_micros(each.at))
-        for number, each in enumerate(found, start=1)
-    )
+    return tuple(Step(number=number, **dict(_read(STEP, body))) for number, body in enumerate(bodies, start=1))
 
 
 def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.closing import Closing, close, kept_outcome
-from alma.memory.episodes.records import END, LEASE, get, of_run
+from alma.memory.episodes.records import END, get, of_run
 from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.episodes import EpisodeRecord, EpisodeStatus
@@ -69,12 +69,8 @@ def _closings(room: Room, found: Sequence[EpisodeRecord], said: _Said) -> list[C
     """Returns the closings of those episodes that do not have this verdict yet."""
     now = room.store.clock()
     new = [episode for episode in found if not _is_settled_so(room, episode, said)]
-    keys = [episode.id for episode in new]
-    endings, leases = room.project.record(END, keys), room.project.record(LEASE, keys)
-    return [
-        Closing(_judged(episode, said, now), endings[episode.id][0], leases[episode.id], before=episode, judge=said.source)
-        for episode in new
-    ]
+    endings = room.project.record(END, [episode.id for episode in new])
+    return [Closing(_judged(episode, said, now), endings[episode.id][0], before=episode, judge=said.source) for episode in new]
 
 
 def _is_settled_so(room: Room, found: EpisodeRecord, said: _Said) -> bool:

@@ -15,8 +15,19 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory
 
 
-def add(room: Room, kind: object, *, agent: object, user_id: object, metadata: Any, fields: Mapping[str, Any]) -> AnyMemory:
-    """A memory of any kind, stored: of a built-in one with the arguments of its own method, else with the fields of its definition."""
+def add(
+    room: Room,
+    /,
+    kind: str,
+    agent: str | None = None,
+    *,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> AnyMemory:
+    """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
+    its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
+    """
     name = args.checked_label(kind, "kind")
     if name in _METHODS:
         return _METHODS[MemoryType(name)](room, {"agent": agent, "user_id": user_id, "metadata": metadata, **fields})
@@ -45,22 +56,24 @@ def _outcome(room: Room, given: Mapping[str, Any]) -> AnyMemory:
 
 def _preference(room: Room, given: Mapping[str, Any]) -> AnyMemory:
     needed = ("user_id", "category", "preference")
-    return record.user_preference(
+    return record.add_user_preference(
         room, **_arguments("user_preference", given, needed=needed, source="explicit_instruction", agent=None)
     )
 
 
 def _knowledge(room: Room, given: Mapping[str, Any]) -> AnyMemory:
     arguments = _arguments("domain_knowledge", given, needed=("domain", "fact"), source="user_stated", passages=None)
-    return record.domain_knowledge(room, **arguments)
+    return record.add_domain_knowledge(room, **arguments)
 
 
 def _anti_pattern(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    return record.anti_pattern(room, **_arguments("anti_pattern", given, needed=("pattern", "why_bad"), better_alternative=None))
+    return record.add_anti_pattern(
+        room, **_arguments("anti_pattern", given, needed=("pattern", "why_bad"), better_alternative=None)
+    )
 
 
 def _heuristic(room: Room, given: Mapping[str, Any]) -> AnyMemory:
-    return record.heuristic(room, **_arguments("heuristic", given, needed=("condition", "strategy")))
+    return record.add_heuristic(room, **_arguments("heuristic", given, needed=("condition", "strategy")))
 
 
 _METHODS: Mapping[MemoryType, Callable[[Room, Mapping[str, Any]], AnyMemory]] = {

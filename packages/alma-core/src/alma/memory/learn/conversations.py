@@ -1,6 +1,7 @@
 """Conversations as memories: the messages of a caller become turns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from alma.errors import ValidationError
@@ -20,9 +21,21 @@ MOST_CHARACTERS = 2_000_000
 
 
 def add_conversation(
-    room: Room, *, messages: object, agent: object, session_id: object, at: object, metadata: Any, user_id: object = None
+    room: Room,
+    messages: Iterable[Mapping[str, Any] | tuple[str, str]],
+    agent: str,
+    session_id: str,
+    *,
+    at: datetime | None = None,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    """Stores a conversation with its sentences as passages."""
+    """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
+
+    What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
+    system are left out.
+    `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
+    """
     now = room.store.clock()
     memory = Conversation(
         id=new_id(now),

@@ -11,7 +11,6 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
-from alma.memory.argument_order import check_order
 from alma.memory.learn import idempotency
 from alma.memory.learn.learner import strategy_texts, writing
 from alma.memory.learn.request import LearnRequest
@@ -19,7 +18,6 @@ from alma.memory.learn.turns import check_turns, passages_by_kind
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.text import quoted
-from alma.types.doubts import flagged
 from alma.types.identity import new_id
 from alma.types.memories import (
     MEMORY_CLASSES,
@@ -34,6 +32,7 @@ from alma.types.memories import (
     UserPreference,
 )
 from alma.types.passages import Draft, Passage, embedded, passages_of
+from alma.types.provenance import flagged
 
 STATED_CONFIDENCE = 1.0
 GUESSED_CONFIDENCE = 0.8
@@ -123,7 +122,6 @@ def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> C
 def learn(room: Room, request: LearnRequest) -> Outcome:
     """Stores one outcome and what follows from it, in one transaction. What was learned under its key before is given back."""
     outcome = _outcome(room, room.store.clock(), request)
-    check_order(room, request.agent)
     key = idempotency.checked_key(room, request)
     if key is None:
         return _learned(room, outcome, None)
@@ -139,7 +137,11 @@ def _learned(room: Room, outcome: Outcome, key: str | None) -> Outcome:
 
 
 def learn_many(room: Room, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-    """Stores many outcomes in one transaction: all or none. Those that were learned under their key before are given back."""
+    """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
+
+    Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
+    of its tasks as its condition, and one that held only for a while in between is not formed.
+    """
     now = room.store.clock()
     requests = _each(args.checked_items(items, "items"), LearnRequest.of)
     asked = _each(requests, lambda request: (_outcome(room, now, request), idempotency.checked_key(room, request)))
@@ -159,9 +161,9 @@ def _learned_many(room: Room, asked: Sequence[tuple[Outcome, str | None]], place
     return outcomes
 
 
-def add_many(room: Room, items: Iterable[Memory | Draft]) -> list[str]:
-    """Stores memories of any kinds in one transaction, and gives their ids."""
-    entries = _each(args.checked_items(items, "memories"), lambda item: _checked_entry(room, item))
+def add_many(room: Room, memories: Iterable[Memory | Draft]) -> list[str]:
+    """Records memories of any kinds in one transaction, all or none, and returns their ids."""
+    entries = _each(args.checked_items(memories, "memories"), lambda item: _checked_entry(room, item))
     vectors = _vectors(room, entries)
     entries = _each(entries, lambda entry: replace(entry, memory=_categorised(room, entry.memory, vectors)))
     _store(room, entries, vectors, actor=common_actor(entry.memory.agent for entry in entries), operation="add_many")
@@ -203,10 +205,17 @@ def add(room: Room, memory: Added, passages: Sequence[Passage] | None = None, *,
     return cast(Added, entry.memory)
 
 
-def user_preference(
-    room: Room, *, user_id: str, category: str, preference: str, source: str, agent: str | None, metadata: Any
+def add_user_preference(
+    room: Room,
+    user_id: str,
+    category: str,
+    preference: str,
+    source: str = "explicit_instruction",
+    *,
+    agent: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> UserPreference:
-    """A user's preference, stored."""
+    """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
     source = args.checked_label(source, "source")
     memory = UserPreference(
         **_base(
@@ -224,18 +233,22 @@ def user_preference(
     return add(room, memory, operation="add_user_preference")
 
 
-def domain_knowledge(
+def add_domain_knowledge(
     room: Room,
-    *,
     agent: str,
     domain: str,
     fact: str,
-    source: str,
-    metadata: Any,
-    passages: Sequence[Passage] | None,
+    source: str = "user_stated",
+    *,
     user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    passages: Sequence[Passage] | None = None,
 ) -> DomainKnowledge:
-    """A fact, stored."""
+    """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
+    automatically.
+
+    With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
+    """
     source = args.checked_label(source, "source")
     memory = DomainKnowledge(
         **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, source),
@@ -247,17 +260,17 @@ def domain_knowledge(
     return add(room, memory, passages, operation="add_domain_knowledge")
 
 
-def anti_pattern(
+def add_anti_pattern(
     room: Room,
-    *,
     agent: str,
     pattern: str,
     why_bad: str,
-    better_alternative: str | None,
-    metadata: Any,
+    better_alternative: str | None = None,
+    *,
     user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> AntiPattern:
-    """A warning, stored."""
+    """Records a way that fails, why, and what to do instead."""
     memory = AntiPattern(
         **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated"),
         pattern=args.checked_text(pattern, "pattern"),
@@ -268,8 +281,16 @@ def anti_pattern(
     return add(room, memory, operation="add_anti_pattern")
 
 
-def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata: Any, user_id: str | None = None) -> Heuristic:
-    """A strategy that a caller states, stored without a record."""
+def add_heuristic(
+    room: Room,
+    agent: str,
+    condition: str,
+    strategy: str,
+    *,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Heuristic:
+    """Records a strategy that a person or a program states. It has no record of successes yet."""
     memory = Heuristic(
         **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated"),
         condition=args.checked_text(condition, "condition"),

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.kinds import profile_for
 from alma.memory.outcome_projection import task_key
 from alma.memory.readable import ReadableScope
@@ -97,7 +96,6 @@ def asked(room: Room, request: RetrieveRequest) -> Asked:
     limit = args.checked_count(request.top_k, "top_k")
     user = args.optional_name(request.user_id, "user_id")
     partitions = room.project.partitions()
-    check_order(room, request.agent, partitions.values())
     scope = readable(room, agent=reader, user_id=user, include_shared=request.include_shared, partitions=partitions)
     weighing = _profile(room, request.profile, request.weights, scope)
     kind = room.store.redaction.value(args.optional_label(request.task_type, "task_type"))

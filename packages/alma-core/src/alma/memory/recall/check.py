@@ -6,7 +6,6 @@ import numpy as np
 
 from alma.embedding.scale import OWN
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.outcome_projection import View
 from alma.memory.recall.near_memories import holding, near
 from alma.memory.recall.ways import found_record, question_of
@@ -38,14 +37,15 @@ SUMMARY_CHARS = 200
 
 
 def check(
-    room: Room, *, agent: object, action: object, task: object = None, task_type: object = None, user_id: object = None
+    room: Room, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
 ) -> ActionCheck:
-    """The anti-patterns that an action matches: what failed on such tasks first, then stated ones, the nearest first.
+    """Returns the anti-patterns, learned or stated, that an intended action matches. Takes milliseconds, writes nothing, forbids
+    nothing.
 
-    Writes nothing, and forbids nothing. What failed on unlike tasks, in equal words, is `elsewhere`.
+    An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
+    `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does.
     """
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     text = redacted(args.checked_text(action, "action"))
     about = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))

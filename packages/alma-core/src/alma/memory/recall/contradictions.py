@@ -10,8 +10,8 @@ from alma.protocols import FindContradictions
 from alma.retrieval.ranking import Ranked
 from alma.text import spelt
 from alma.types.contradictions import Contradiction, Disputes
-from alma.types.doubts import is_vouched_for
 from alma.types.memories import AnyMemory, DomainKnowledge, UserPreference
+from alma.types.provenance import is_vouched_for
 
 ENTRY_POINTS = "alma.contradictions"
 

@@ -13,8 +13,8 @@ from alma.scoring import Profile
 from alma.text import normalised
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
-from alma.types.recorded import RecordedOutcome
 from alma.types.rules import NO_USE
+from alma.types.stored import RecordedOutcome
 from alma.types.strategies import StrategyRecord
 from alma_learning import Question, Row, Side, Table
 

@@ -18,10 +18,10 @@ from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
 from alma.retrieval.relevance import relevance
 from alma.types.contradictions import CONTRADICTED
-from alma.types.doubts import FLAGGED
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Outcome
+from alma.types.provenance import FLAGGED
 from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice

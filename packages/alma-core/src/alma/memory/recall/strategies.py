@@ -1,10 +1,10 @@
 """What was tried, and how it went: the table that a person, or an agent, asks for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.argument_order import check_order
 from alma.memory.outcome_projection import View
 from alma.memory.recall.ways import RowOrder, found_record, question_of, records_in
 from alma.memory.room import Room
@@ -20,20 +20,26 @@ LARGEST_SEED = 2**64 - 1
 
 def strategies(
     room: Room,
+    task: str | None = None,
+    agent: str | None = None,
     *,
-    task: object,
-    agent: object,
-    task_type: object,
-    include_steps: object,
-    limit: object,
-    user_id: object = None,
-    among: object = None,
-    explore: object = False,
-    seed: object = None,
+    task_type: str | None = None,
+    user_id: str | None = None,
+    among: Sequence[str] | None = None,
+    explore: bool = False,
+    seed: int | None = None,
+    include_steps: bool = False,
+    limit: int = 20,
 ) -> StrategyTable:
-    """The ways tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
+    """Returns the record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of
+    success first.
+
+    `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
+    random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
+    `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
+    were used last are considered, and 128 strategies.
+    """
     reader = args.checked_name(agent, "agent")
-    check_order(room, agent)
     redacted = room.store.redaction.value
     text = None if task is None else redacted(args.checked_text(task, "task"))
     kind = redacted(args.optional_label(task_type, "task_type"))

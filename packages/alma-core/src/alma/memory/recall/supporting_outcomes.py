@@ -8,8 +8,12 @@ from alma.text import quoted
 from alma.types.memories import Outcome
 
 
-def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Outcome]:
-    """Returns the newest outcomes behind a rule, newest first, archived ones too; none for a memory that was stated."""
+def outcomes_behind(room: Room, memory_id: str, limit: int = 20) -> list[Outcome]:
+    """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
+    stated.
+
+    `MemoryNotFoundError` if there is no such memory.
+    """
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     most = args.checked_count(limit, "limit")
     if room.project.find([wanted]):

@@ -13,7 +13,7 @@ from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.identity import from_micros, to_micros
 from alma.types.memories import Memory
-from alma.types.temporal import TemporalFilter
+from alma.types.timeline import TemporalFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,42 +1,31 @@
-"""Imports an export: checks the whole file, embeds it, then stores it in one transaction."""
+"""Imports an export: checks the whole file, embeds it, then stores it in one transaction. A project is redacted by importing its own export."""
 
-import hashlib
-import io
 import itertools
 import os
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
+from alma import journal
 from alma.errors import ConflictError, ValidationError
-from alma.files import checked_path, opened_file
 from alma.memory import arguments as args
-from alma.memory.episodes.records import LEASE
 from alma.memory.progress import with_progress
+from alma.memory.redacting import IDS, Redaction
 from alma.memory.room import Room
-from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
-from alma.memory.transfer.former_export import modern_export
-from alma.memory.transfer.import_checks import Contents, Line, checked_file, decoded_vector, lines_between, lines_of, version_of
-from alma.memory.transfer.merging import Merge, planned
-from alma.memory.transfer.redacted_export import redacted_export
-from alma.protocols import NextWrite, Write
+from alma.memory.transfer.export import REPORT_EVERY, Progress, Target, export
+from alma.memory.transfer.merging import Plan, plan_import
+from alma.memory.transfer.reading import Line, SoundExport, key_of, opened_export, read_export, vector_in
+from alma.protocols import NextWrite
+from alma.storage.relational.rows import text_hash
 from alma.storage.relational.transfer import changes_for
-from alma.text import matched_text, quoted, shortened
-from alma.types.changes import Change
-from alma.types.custom import DEFINITIONS, stored_type
-from alma.types.exported import (
-    FORMER_VERSION,
-    ExportedCounts,
-    ExportedMemory,
-    ExportedRecord,
-    ImportReport,
-)
-from alma.types.identity import to_micros
+from alma.text import matched_text, shortened
+from alma.types.episodes import LEASE
+from alma.types.exported import ExportedCounts, ExportedMemory, ImportReport
 from alma.types.kinds import MemoryType
+from alma.types.reports import MAINTENANCE, RedactReport
+from alma.types.stored import Erased
+from alma_guard import kind_of_placeholder
 
 EMBEDDED_AT_ONCE = 512
 LINES_A_RECORD = 1_000
@@ -45,149 +34,40 @@ LINES_A_RECORD = 1_000
 NAMED_CONFLICTS = 5
 LONGEST_CONFLICT = 200
 CHOICES = ("error", "skip", "merge")
-
-
-@dataclass(slots=True)
-class Present:
-    """Content of a file that the project has already, and definitions of kinds that the file extends."""
-
-    memories: set[str] = field(default_factory=set)
-    records: set[tuple[str, str]] = field(default_factory=set)
-    merge: Merge = field(default_factory=Merge)
-    grown: list[Change] = field(default_factory=list)
-    conflicts: list[str] = field(default_factory=list)
-
-    def fitted(self, line: Line) -> Line:
-        """Returns the line as it is stored."""
-        if isinstance(line, ExportedMemory):
-            return self.merge.usages.get(line.id, line)
-        return self.merge.records.get((line.kind, line.key), line)
-
-    def has(self, line: Line) -> bool:
-        """Returns whether the project has what a line holds."""
-        if isinstance(line, ExportedMemory):
-            return line.id in self.memories
-        return (line.kind, line.key) in self.records
-
-    def takes_words_of(self, line: ExportedMemory) -> bool:
-        """Returns whether the passages of a line are stored: it is new, or newer than what is here."""
-        return not self.has(line) or line.id in self.merge.said
+_NAMES = IDS | {"owner"}
+"""Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""
 
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
-    """Stores everything in a file in this project: all of it, or nothing."""
+    """Stores the content of an export in this project, in one transaction, after checking the whole file.
+
+    `ValidationError` names the line of a file that is torn, foreign or unsound, and nothing is stored. Content that exists already is
+    a `ConflictError`, skipped with `on_conflict="skip"`, or with "merge" compared: the newer version stays, and what one side purged
+    goes, so the exports of clones result in the same content in any order. Evidence that both have is pooled: each outcome counts
+    once. `progress` is called with the number of steps done and their total.
+    """
     args.checked_choice(on_conflict, "on_conflict", CHOICES)
-    return with_progress(progress, lambda on_progress: _imported(room, source, on_progress, on_conflict))
+    return with_progress(progress, lambda on_progress: _import(room, source, on_progress, on_conflict))
 
 
-def _imported(room: Room, source: Target, on_progress: Progress | None, on_conflict: str) -> ImportReport:
-    with opened(source) as given, room.store.spool() as spool, room.store.spool() as clean, room.store.spool() as renewed:
-        try:
-            file, claimed = renewed_export(given, renewed)
-            if room.store.redaction.given != "off":
-                file = redacted_export(file, room.store.redaction, clean)
-            contents = checked_file(file)
-        except ValidationError as error:
-            raise ValidationError(f"{name_of(source)} cannot be imported: {error}; nothing was stored") from error
-        present = _present(room, file, contents, is_merge=on_conflict == "merge")
-        if present.conflicts and on_conflict == "error":
-            raise _conflict(room, present.conflicts)
-        steps = Steps(on_progress, 2 * len(contents.memories) - len(present.memories))
-        vectors = Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
-        embed(room, file, contents, present, vectors, steps)
-        stored = _store(room, file, contents, present, vectors, steps)
-    skipped = {name: count - getattr(stored, name) for name, count in contents.counts}
-    merge = present.merge
+def _import(room: Room, source: Target, on_progress: Progress | None, on_conflict: str) -> ImportReport:
+    with opened_export(room, source, room.store.redaction) as read, room.store.spool() as spool:
+        plan = plan_import(room, read, is_merge=on_conflict == "merge")
+        if plan.conflicts and on_conflict == "error":
+            raise _conflict(room, plan.conflicts)
+        storing = Storing(room, read, plan, spool, on_progress)
+        storing.embed()
+        with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
+            storing.change(next_write)
+            stored = storing.put(next_write)
     return ImportReport(
-        project=contents.header.project,
+        project=read.header.project,
         stored=stored,
-        skipped=ExportedCounts(**skipped),
-        changed=tuple(sorted(merge.changed)),
-        deleted=tuple(sorted(merge.deleted)),
-        claimed=tuple(one for one in claimed if one not in present.memories),
+        skipped=ExportedCounts(**{name: count - getattr(stored, name) for name, count in read.counts}),
+        changed=tuple(sorted(plan.changed)),
+        deleted=tuple(sorted(plan.deleted)),
+        claimed=tuple(one for one in read.former.claimed if one not in plan.left_out),
     )
-
-
-def renewed_export(file: BinaryIO, spool: BinaryIO) -> tuple[BinaryIO, list[str]]:
-    """Returns the file, if it is of the former version as one of today's, with the ids of rules that it only claims. `ValidationError` if it is no
-    sound export of the former version."""
-    if version_of(file) != FORMER_VERSION:
-        return file, []
-    return spool, modern_export(file, checked_file(file), spool)
-
-
-@dataclass(slots=True)
-class Steps:
-    """Reports progress: a step is a memory embedded, or a memory stored."""
-
-    on_progress: Progress | None
-    total: int
-    done: int = 0
-
-    def one(self) -> None:
-        """Counts a step."""
-        self.done += 1
-        if self.on_progress and (self.done % REPORT_EVERY == 0 or self.done == self.total):
-            self.on_progress(self.done, self.total)
-
-
-@dataclass(slots=True)
-class Vectors:
-    """Vectors by text, on disk, because they may not fit in memory."""
-
-    spool: BinaryIO
-    size: int
-    places: dict[str, int] = field(default_factory=dict)
-
-    def put(self, text: str, vector: bytes) -> None:
-        """Stores the vector of a text."""
-        self.places[_key(text)] = self.spool.seek(0, os.SEEK_END)
-        self.spool.write(vector)
-
-    def get(self, text: str) -> bytes:
-        """Returns the vector of a text."""
-        self.spool.seek(self.places[_key(text)])
-        return self.spool.read(self.size)
-
-    def __contains__(self, text: str) -> bool:
-        return _key(text) in self.places
-
-
-def _key(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _present(room: Room, file: BinaryIO, contents: Contents, *, is_merge: bool) -> Present:
-    present = Present()
-    if room.project.head() == 0 and not (is_merge and contents.purged):
-        return present
-    for memory_id in room.project.find(sorted(contents.memories)):
-        present.memories.add(memory_id)
-        present.conflicts.append(f"memory {memory_id}")
-    if is_merge:
-        present.merge = planned(room, lambda: lines_between(file), contents.purged)
-    present.memories |= present.merge.dead_memories & contents.memories
-    present.records |= present.merge.dead_records & contents.records
-    for line in lines_between(file):
-        if isinstance(line, ExportedRecord):
-            _look_at_record(room, line, present, is_merge=is_merge)
-    return present
-
-
-def _look_at_record(room: Room, line: ExportedRecord, present: Present, *, is_merge: bool) -> None:
-    version, body = room.project.record(line.kind, [line.key])[line.key]
-    if not version:
-        return
-    present.records.add((line.kind, line.key))
-    if body == line.body or is_merge:
-        return
-    if line.kind != DEFINITIONS:
-        present.conflicts.append(f"record {line.kind}/{line.key}")
-        return
-    merged = stored_type(body).merged(stored_type(line.body)).model_dump(mode="json")
-    if merged != body:
-        after = {"version": version + 1, "body": merged, "updated_at": to_micros(room.store.clock())}
-        present.grown.append(Change("record", f"{line.kind}/{line.key}", {"version": version, "body": body}, after))
 
 
 def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
@@ -199,79 +79,98 @@ def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
     )
 
 
-def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> None:
-    """Finds the vector of every text that needs one: from the file, if it has the same embedder, else from the store or the model. The
-    file has no vectors of strategies."""
-    are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
-    waiting: dict[str, None] = {}
-    for line in lines_between(file):
-        if not isinstance(line, ExportedMemory):
-            continue
-        if not present.has(line) and (strategy := _strategy(line)):
-            waiting[strategy] = None
-        steps.one()
-        for passage in line.passages if present.takes_words_of(line) else ():
-            if not passage.is_embedded or passage.text in vectors:
+@dataclass(slots=True)
+class Storing:
+    """Stores an export as it is planned. `spool` holds the vectors, which may not fit in memory, `places` their places by the hash of the text.
+    A step of progress is a memory embedded, or a memory stored."""
+
+    room: Room
+    export: SoundExport
+    plan: Plan
+    spool: BinaryIO
+    on_progress: Progress | None = None
+    places: dict[bytes, int] = field(default_factory=dict)
+    done: int = 0
+    total: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total = 2 * len(self.export.memories) - len(self.plan.left_out & self.export.memories.keys())
+
+    def _step(self) -> None:
+        self.done += 1
+        if self.on_progress and (self.done % REPORT_EVERY == 0 or self.done == self.total):
+            self.on_progress(self.done, self.total)
+
+    def embed(self) -> None:
+        """Finds the vector of every text that needs one: from the file, if it has the same embedder, else from the store or the model. The
+        file has no vectors of strategies."""
+        header, fingerprint = self.export.header, self.room.store.texts.fingerprint
+        are_given = header.has_vectors and header.embedder == fingerprint
+        waiting: dict[str, None] = {}
+        for line in self.export.lines():
+            if not isinstance(line, ExportedMemory):
                 continue
-            if are_given and passage.vector is not None:
-                vectors.put(passage.text, decoded_vector(passage.vector))
-            else:
-                waiting[passage.text] = None
-        if len(waiting) >= EMBEDDED_AT_ONCE:
-            _embed_now(room, waiting, vectors)
-    _embed_now(room, waiting, vectors)
+            if line.id not in self.plan.left_out and (strategy := _strategy(line)):
+                waiting[strategy] = None
+            for passage in line.passages if self.plan.takes_words_of(line) else ():
+                if not passage.is_embedded or text_hash(passage.text) in self.places:
+                    continue
+                if are_given and passage.vector is not None:
+                    self._keep(passage.text, vector_in(passage.vector, fingerprint.dimension))
+                else:
+                    waiting[passage.text] = None
+            self._step()
+            if len(waiting) >= EMBEDDED_AT_ONCE:
+                self._embed_now(waiting)
+        self._embed_now(waiting)
 
+    def _embed_now(self, waiting: dict[str, None]) -> None:
+        for text, vector in self.room.store.texts.of(list(waiting), self.room.project).items():
+            self._keep(text, vector)
+        waiting.clear()
 
-def _embed_now(room: Room, waiting: dict[str, None], vectors: Vectors) -> None:
-    for text, vector in room.store.texts.of(list(waiting), room.project).items():
-        vectors.put(text, vector)
-    waiting.clear()
+    def _keep(self, text: str, vector: bytes) -> None:
+        self.places[text_hash(text)] = self.spool.seek(0, os.SEEK_END)
+        self.spool.write(vector)
 
+    def _vectors(self, texts: set[str]) -> dict[str, bytes]:
+        found = {}
+        for text in texts:
+            self.spool.seek(self.places[text_hash(text)])
+            found[text] = self.spool.read(2 * self.room.store.texts.fingerprint.dimension)
+        return found
 
-def _store(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> ExportedCounts:
-    """Stores everything in one transaction, with a journal record for every `LINES_A_RECORD` lines."""
-    with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
-        _change(next_write, present, vectors)
-        return put(next_write, file, contents, present, vectors, steps)
-
-
-def _change(next_write: NextWrite, present: Present, vectors: Vectors) -> None:
-    """Changes what is here already, before anything new is stored, and notes what was purged elsewhere."""
-    merge = present.merge
-    texts = {
-        str(change.after["text"])
-        for change in merge.changes
-        if change.table == "passage" and change.after and "text" in change.after
-    }
-    with next_write() as write:
-        write.apply([*present.grown, *merge.changes], {text: vectors.get(text) for text in texts if text in vectors})
-        for key, version, body in merge.leases:
-            write.drop_record(LEASE, key, body, version=version)
-    if merge.purges:
+    def change(self, next_write: NextWrite) -> None:
+        """Changes what is here already, before anything new is stored, and notes what was purged elsewhere."""
+        plan = self.plan
         with next_write() as write:
-            write.apply(merge.purges)
+            write.apply(plan.changes, self._vectors({text for text in plan.new_texts if text_hash(text) in self.places}))
+            for key, version, body in plan.leases:
+                write.drop_record(LEASE, key, body, version=version)
+        if plan.purges:
+            with next_write() as write:
+                write.apply(plan.purges)
 
+    def put(self, next_write: NextWrite) -> ExportedCounts:
+        """Stores the lines that the project does not have, with a journal record for every `LINES_A_RECORD`."""
+        counts: Counter[str] = Counter()
+        wanted = (self.plan.fitted(line) for line in self.export.lines() if key_of(line) not in self.plan.left_out)
+        while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
+            self._put(next_write, batch)
+            for line in batch:
+                if isinstance(line, ExportedMemory):
+                    counts.update(memories=1, archived=int(line.archived_at is not None))
+                    self._step()
+                else:
+                    counts["records"] += 1
+        return ExportedCounts(**counts)
 
-def put(
-    next_write: NextWrite, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps
-) -> ExportedCounts:
-    """Stores the lines that the project does not have. `ConflictError` if the file has changed since it was checked."""
-    counts: Counter[str] = Counter()
-    wanted = (present.fitted(line) for line in lines_between(file) if not present.has(line))
-    while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
+    def _put(self, next_write: NextWrite, batch: list[Line]) -> None:
+        memories = [line for line in batch if isinstance(line, ExportedMemory)]
+        texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
         with next_write() as write:
-            _apply(write, batch, vectors)
-        for line in batch:
-            counts[_COUNTED[type(line)]] += 1
-            if isinstance(line, ExportedMemory):
-                counts["archived"] += line.archived_at is not None
-                steps.one()
-    if _digest(file) != contents.sha256:
-        raise ConflictError("the file was changed while it was read; nothing was stored")
-    return ExportedCounts(**counts)
-
-
-_COUNTED = {ExportedMemory: "memories", ExportedRecord: "records"}
+            write.apply([change for line in batch for change in changes_for(line)], self._vectors(texts))
+            write.keep_vectors(self._vectors({strategy for line in memories if (strategy := _strategy(line))}))
 
 
 def _strategy(line: ExportedMemory) -> str | None:
@@ -280,50 +179,58 @@ def _strategy(line: ExportedMemory) -> str | None:
     return matched_text(strategy) if strategy else None
 
 
-def _apply(write: Write, batch: list[Line], vectors: Vectors) -> None:
-    memories = [line for line in batch if isinstance(line, ExportedMemory)]
-    texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
-    write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
-    compared = {strategy for line in memories if (strategy := _strategy(line))}
-    write.keep_vectors({text: vectors.get(text) for text in compared})
+def redact_existing(room: Room, *, dry_run: bool = False) -> RedactReport:
+    """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
+
+    With `dry_run` it only says what there is. All is stored anew without them, with the same ids, counts and rules, and embedded anew. The former
+    records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
+    last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then.
+    """
+    redaction = room.store.redaction
+    if redaction.given == "off":
+        raise ValidationError(
+            'the store was opened with redact="off"; open it with "on", "personal" or a function to redact what it holds'
+        )
+    with room.store.spool() as file, room.store.spool() as copy, room.store.spool() as spool:
+        export(room, file)
+        file.seek(0)
+        read = read_export(file, copy, redaction)
+        history = sum(any(_holds_secret(redaction, change.after) for change in entry.changes) for entry in room.project.entries())
+        kinds = Counter(map(kind_of_placeholder, read.secrets))
+        found = RedactReport(project=room.name, rows=read.redacted, history=history, kinds=dict(sorted(kinds.items())))
+        if dry_run or not (read.redacted or history):
+            return found
+        storing = Storing(room, read, Plan(), spool)
+        storing.embed()
+
+        def store(next_write: NextWrite, _: Erased) -> None:
+            with next_write() as write:
+                if write.seq != read.header.seq + 2:  # the record of the purge is between
+                    raise ConflictError(
+                        "the project was written to while its secrets were looked for; nothing was changed, so call it again"
+                    )
+            storing.put(next_write)
+
+        memories, records = _ever_stored(room)
+        erased = room.project.purge(memories, records=records, actor="", at=room.now(), then=store)
+    room.forget_texts()
+    room.index.drop_snapshot()
+    return found.model_copy(update={"seq": None if erased is None else erased.seq})
 
 
-def _digest(file: BinaryIO) -> str:
-    """Returns the digest that the closing line should state of the lines before it."""
-    digest = hashlib.sha256()
-    previous = b""
-    for _, data in lines_of(file):
-        digest.update(previous)
-        previous = data
-    return digest.hexdigest()
+def _holds_secret(redaction: Redaction, row: Mapping[str, Any] | None) -> bool:
+    texts = {name: value for name, value in (row or {}).items() if name not in _NAMES}
+    return bool(redaction.value(texts) != texts)
 
 
-@contextmanager
-def opened(source: Target) -> Iterator[BinaryIO]:
-    """Opens a file that can be read from its start repeatedly."""
-    if isinstance(source, str | os.PathLike):
-        with opened_file(checked_path(source)) as file:
-            if file.seekable():
-                yield file
-            else:  # a pipe, as of a shell's `<(…)`
-                with _copied(file) as copy:
-                    yield copy
-    elif isinstance(source, io.TextIOBase):
-        yield io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
-    elif callable(getattr(source, "read", None)):
-        with _copied(cast(BinaryIO, source)) as copy:
-            yield copy
-    else:
-        raise ValidationError(f"an import needs a path or an open file, not {quoted(source)}")
-
-
-@contextmanager
-def _copied(source: BinaryIO) -> Iterator[BinaryIO]:
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(source, copy)
-        yield copy
-
-
-def name_of(source: Target) -> str:
-    """Returns the path of a source, or the name of an open file."""
-    return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "the file"))
+def _ever_stored(room: Room) -> tuple[list[str], list[str]]:
+    """Returns the ids of all memories, names of retired rows, and names of all small records that there ever were, but for those of this store
+    alone."""
+    memories, records = dict[str, None](), dict[str, None]()
+    for entry in room.project.entries():
+        for change in entry.changes:
+            if change.table in ("memory", journal.RETIRED_TABLE):
+                memories[journal.entity(change.table, change.key)] = None
+            elif change.table == "record" and not change.key.startswith((f"{LEASE}/", f"{MAINTENANCE}/")):
+                records[change.key] = None
+    return list(memories), list(records)

@@ -30,19 +30,15 @@ class AESSeal:
 
     Each place, a table and column, has a key of its own, derived from the data key by HKDF. A nonce is 96 bits from the operating system for each
     record, so processes, forks and restored copies have no state to repeat; that is safe for 2^32 records of a place. The store's id, the place
-    and the row are authenticated with every record. Stores that were encrypted before do not bind the row, or do not hide names: `binds_rows` and
-    `hides_names` are false for them.
+    and the row are authenticated with every record.
     """
 
     is_secret = True
     overhead = NONCE_BYTES + TAG_BYTES
 
-    def __init__(self, data_key: bytes, store_id: str, *, binds_rows: bool = True, hides_names: bool = True) -> None:
+    def __init__(self, data_key: bytes, store_id: str) -> None:
         self._data_key = data_key
         self._store_id = store_id
-        self._binds_rows = binds_rows
-        self.hides_names = hides_names
-        self.id_key = self._derived("ids", KEY_BYTES) if binds_rows else b""
         self._sealing: dict[str, tuple[AESGCM, bytes]] = {}
         self._hiding: dict[str, tuple[AESSIV, list[bytes]]] = {}
 
@@ -50,13 +46,13 @@ class AESSeal:
         """Returns the nonce, the ciphertext and its tag."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         nonce = os.urandom(NONCE_BYTES)
-        return nonce + cipher.encrypt(nonce, data, self._named(bound, row))
+        return nonce + cipher.encrypt(nonce, data, _named(bound, row))
 
     def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the plain bytes. `DamagedRecordError` if they are not those that were sealed for this place and row of this store."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         try:
-            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], self._named(bound, row))
+            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], _named(bound, row))
         except (InvalidTag, ValueError) as error:
             raise _damaged(place) from error
 
@@ -76,13 +72,6 @@ class AESSeal:
             return cipher.decrypt(data, bound)
         except (InvalidTag, ValueError) as error:
             raise _damaged(place) from error
-
-    def _named(self, bound: bytes, row: RowName) -> bytes:
-        """What is authenticated with a record: the parts of a row's name, each after its length, behind the store and the place."""
-        if not self._binds_rows:
-            return bound
-        parts = [part if isinstance(part, bytes) else str(part).encode() for part in row]
-        return b"".join([bound, *(b" %d:%b" % (len(part), part) for part in parts)])
 
     def _sealing_of(self, place: str) -> tuple[AESGCM, bytes]:
         made = AESGCM(self._derived(f"seal {place}", KEY_BYTES)), f"{self._store_id} {place}".encode()
@@ -115,6 +104,12 @@ def unwrapped(stored: bytes, *, key: bytes, store_id: str, name: str) -> bytes:
         raise ConfigurationError(
             f"{name} is encrypted with another key than the one given; open it with the key that it was encrypted with"
         ) from error
+
+
+def _named(bound: bytes, row: RowName) -> bytes:
+    """Returns the bytes that are authenticated with a record: the parts of a row's name, each after its length, behind the store and the place."""
+    parts = [part if isinstance(part, bytes) else str(part).encode() for part in row]
+    return b"".join([bound, *(b" %d:%b" % (len(part), part) for part in parts)])
 
 
 def _wrapping(store_id: str) -> bytes:

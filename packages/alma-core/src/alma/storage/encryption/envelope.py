@@ -1,7 +1,6 @@
-"""The data key of a store, which lies in its `store` table, encrypted with the user's key. To change the user's key is to wrap it anew."""
+"""The data key of a store, which lies in its `store` table, encrypted with the user's key."""
 
 import json
-import logging
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
@@ -11,33 +10,40 @@ from alma.storage.relational.seal import OpenSeal, Seal
 ENCRYPTION = "encryption"
 """The key in the `store` table of the cipher and the wrapped data key, as JSON. An open store has none."""
 
-_CIPHER = "AES-256-GCM by row, AES-SIV of names"
-"""Each value is bound to its row, ids that are hashes of texts are permuted, and names are encrypted."""
+_CIPHER = "AES-256-GCM by row, AES-SIV of keys"
+"""Each value is bound to its row, keys of records and hashes are encrypted, names are stored as they are."""
 
-_READABLE_NAMES, _UNBOUND = "AES-256-GCM by row", "AES-256-GCM"
-"""Those of stores which were encrypted before: names are stored as they are; and values are bound to their table and column alone."""
-
-_SHORTCOMINGS = {
-    _READABLE_NAMES: "stored names as they are",
-    _UNBOUND: "did not bind values to their rows, and stored names as they are",
-}
-
-_LOG = logging.getLogger("alma")
+_HIDDEN_NAMES, _READABLE_NAMES, _UNBOUND = "AES-256-GCM by row, AES-SIV of names", "AES-256-GCM by row", "AES-256-GCM"
+_FORMER = (_HIDDEN_NAMES, _READABLE_NAMES, _UNBOUND)
+"""Ciphers of earlier versions: the first encrypted names as well; the others permuted hashes in keys; the last did not bind values to their rows."""
 
 
 def new_envelope(*, key: bytes, store_id: str) -> tuple[str, Seal]:
     """Returns the value for the `store` table that encrypts a store with a new data key, and the seal of that."""
-    from alma.storage.encryption.cipher import AESSeal, new_data_key
+    from alma.storage.encryption.cipher import AESSeal, new_data_key, wrapped
 
     data_key = new_data_key()
-    return _value(data_key, key, store_id), AESSeal(data_key, store_id)
+    stored = wrapped(data_key, key=key, store_id=_bound(store_id, _CIPHER))
+    return json.dumps({"cipher": _CIPHER, "key": b64encode(stored).decode()}), AESSeal(data_key, store_id)
 
 
 def opened_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> Seal:
     """Returns the seal of a store, given the values of its `store` table.
 
-    `ConfigurationError` if it is encrypted and the key is missing or another, and if it is not and a key was given.
+    `ConfigurationError` if it is encrypted and the key is missing or another, if it is not and a key was given, and if an earlier version
+    encrypted it.
     """
+    seal = any_seal(values, key, name=name)
+    if is_former(values):
+        raise ConfigurationError(
+            f"{name} was encrypted by an earlier ALMA, in another way: end every program that has it open and run `alma encrypt`, "
+            "which copies it into a store that this ALMA opens with the same key"
+        )
+    return seal
+
+
+def any_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> Seal:
+    """Returns the seal of a store, as `opened_seal` does, also that of an earlier version."""
     if ENCRYPTION not in values:
         if key is not None:
             raise ConfigurationError(
@@ -49,31 +55,24 @@ def opened_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> S
             f"{name} is encrypted: give its key as encryption_key=…, or under `encryption:` in the configuration (key_file or key_env)"
         )
     from alma.storage.encryption.cipher import AESSeal
+    from alma.storage.encryption.former import FormerSeal
 
     data_key, cipher = _data_key(values, key, name)
-    if cipher in _SHORTCOMINGS:
-        _LOG.warning(
-            "%s was encrypted by an earlier ALMA, which %s: run `alma encrypt` to encrypt it anew", name, _SHORTCOMINGS[cipher]
-        )
-    return AESSeal(data_key, values["id"], binds_rows=cipher != _UNBOUND, hides_names=cipher == _CIPHER)
+    if cipher == _CIPHER:
+        return AESSeal(data_key, values["id"])
+    return FormerSeal(data_key, values["id"], binds_rows=cipher != _UNBOUND, hides_names=cipher == _HIDDEN_NAMES)
 
 
 def is_former(values: Mapping[str, str]) -> bool:
-    """Returns True if the store was encrypted by an earlier version, which protected less."""
+    """Returns True if an earlier version encrypted the store."""
     try:
-        return json.loads(values[ENCRYPTION])["cipher"] in _SHORTCOMINGS
+        return json.loads(values[ENCRYPTION])["cipher"] in _FORMER
     except (ValueError, TypeError, KeyError):
         return False
 
 
-def rewrapped(values: Mapping[str, str], *, key: bytes, new_key: bytes, name: str) -> str:
-    """Returns the value for the `store` table by which the new key opens the store instead of the other one."""
-    data_key, cipher = _data_key(values, key, name)
-    return _value(data_key, new_key, values["id"], cipher)
-
-
 def _data_key(values: Mapping[str, str], key: bytes, name: str) -> tuple[bytes, str]:
-    """The data key, and how the store is encrypted with it."""
+    """Returns the data key, and the cipher that the store is encrypted with."""
     from alma.storage.encryption.cipher import unwrapped
 
     try:
@@ -81,20 +80,13 @@ def _data_key(values: Mapping[str, str], key: bytes, name: str) -> tuple[bytes, 
         cipher, stored = envelope["cipher"], b64decode(envelope["key"], validate=True)
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptStoreError(f"the data key of {name} is damaged; restore the store from a backup") from error
-    if cipher not in (_CIPHER, *_SHORTCOMINGS):
+    if cipher not in (_CIPHER, *_FORMER):
         raise ConfigurationError(
             f"{name} is encrypted with {cipher}, which this version of ALMA does not know; upgrade alma-core"
         )
     return unwrapped(stored, key=key, store_id=_bound(values["id"], cipher), name=name), cipher
 
 
-def _value(data_key: bytes, key: bytes, store_id: str, cipher: str = _CIPHER) -> str:
-    from alma.storage.encryption.cipher import wrapped
-
-    stored = wrapped(data_key, key=key, store_id=_bound(store_id, cipher))
-    return json.dumps({"cipher": cipher, "key": b64encode(stored).decode()})
-
-
 def _bound(store_id: str, cipher: str) -> str:
-    """What the data key is bound to: who can write the file cannot pass a store off as one of the former cipher."""
+    """Returns the text that the data key is bound to: a writer of the file cannot pass a store off as one of a former cipher."""
     return store_id if cipher == _UNBOUND else f"{store_id} {cipher}"

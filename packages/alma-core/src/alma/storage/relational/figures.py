@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from alma.protocols import DayCount, JournalEntry, PartitionDay, Sizes, UsageTotals
-from alma.storage.relational.hidden_names import revealed_actor, revealed_operation
+from alma.storage.relational.hidden_keys import reveal_operation
 from alma.storage.relational.logical import PASSAGE_TEXTS
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
@@ -46,7 +46,7 @@ def growth(session: Session, project: int | None, partitions: Mapping[int, Parti
 def activity(session: Session, project: int | None, seal: Seal) -> list[DayCount]:
     """Returns how many journal records of each operation there are on each day."""
     rows = list(session.all("activity", {"project": project, "a_day": MICROS_A_DAY}))
-    named = sorted((day, revealed_operation(seal, stored), count) for stored, day, count in rows)
+    named = sorted((day, reveal_operation(seal, stored), count) for stored, day, count in rows)
     return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for day, operation, count in named]
 
 
@@ -54,7 +54,7 @@ def newest_records(session: Session, project: int | None, limit: int, seal: Seal
     """The newest journal records, newest first, without their payloads."""
     rows = list(session.all("journal_newest", {"project": project, "most": limit}))
     return [
-        JournalEntry(seq, from_micros(at), revealed_actor(seal, actor), revealed_operation(seal, stored), bool(is_purged))
+        JournalEntry(seq, from_micros(at), actor, reveal_operation(seal, stored), bool(is_purged))
         for seq, at, actor, stored, is_purged in rows
     ]
 

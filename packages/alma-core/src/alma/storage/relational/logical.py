@@ -10,13 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_names import (
-    hidden_owner,
-    hidden_record_key,
-    revealed_kind,
-    revealed_owner,
-    revealed_record_key,
-)
+from alma.storage.relational.hidden_keys import hide_key, reveal_key
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
@@ -73,8 +67,8 @@ class View:
                 raise LookupError(f"its partition {row} is one of project {project}")
             self.partitions[row] = (
                 flag(is_user, "is_user of its partition"),
-                revealed_owner(self.seal, owner),
-                revealed_kind(self.seal, kind),
+                owner,
+                kind,
             )
         return self.partitions[row]
 
@@ -175,7 +169,7 @@ class _Memories(LogicalTable):
         is_user, owner, kind = view.partition_key(raw["partition"])
         return {
             **{name: raw[name] for name in _PLAIN},
-            "agent": revealed_owner(view.seal, raw["agent"]),
+            "agent": raw["agent"],
             "kind": kind,
             "is_user": is_user,
             "owner": owner,
@@ -186,7 +180,7 @@ class _Memories(LogicalTable):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         return {
             **{name: row[name] for name in _PLAIN},
-            "agent": hidden_owner(view.seal, row["agent"]),
+            "agent": row["agent"],
             "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
             "body": view.seal.seal(dump_body(row["body"]), place="memory.body", row=(view.project, row["id"])),
             "content_hash": view.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
@@ -286,7 +280,7 @@ class _Records(LogicalTable):
 
     def raw(self, view: View, key: str) -> Row | None:
         kind, _, name = key.partition("/")
-        return view.one("record_row", kind=hidden_record_key(view.seal, kind), key=hidden_record_key(view.seal, name))
+        return view.one("record_row", kind=hide_key(view.seal, kind), key=hide_key(view.seal, name))
 
     def key(self, view: View, raw: Row) -> str:
         return "/".join(self._names(view, raw))
@@ -302,7 +296,7 @@ class _Records(LogicalTable):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         kind, _, name = key.partition("/")
         body = view.seal.seal(dump_body(row["body"]), place="record.body", row=(view.project, kind, name))
-        named = {"kind": hidden_record_key(view.seal, kind), "key": hidden_record_key(view.seal, name)}
+        named = {"kind": hide_key(view.seal, kind), "key": hide_key(view.seal, name)}
         return {**named, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -313,14 +307,14 @@ class _Records(LogicalTable):
 
     def _raws(self, view: View) -> Iterator[Row]:
         """All rows by kind and key. Where these are encrypted, they are sorted first, and the rows read one by one: bodies may be large."""
-        if not view.seal.hides_names:
+        if not view.seal.is_secret:
             return view.all(self.every)
         stored = sorted((self._names(view, raw), raw["kind"], raw["key"]) for raw in view.all(self.every))
         found = (view.one("record_row", kind=kind, key=key) for _, kind, key in stored)
         return (raw for raw in found if raw is not None)
 
     def _names(self, view: View, raw: Row) -> tuple[str, str]:
-        return revealed_record_key(view.seal, raw["kind"]), revealed_record_key(view.seal, raw["key"])
+        return reveal_key(view.seal, raw["kind"]), reveal_key(view.seal, raw["key"])
 
     def _of(self, raw: Row) -> Row:
         return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}

@@ -8,7 +8,7 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.protocols import Place
-from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
+from alma.storage.relational.hidden_keys import hide_key, reveal_key
 from alma.storage.relational.logical import NO_USAGE, View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
 from alma.storage.relational.seal import Seal
@@ -17,7 +17,7 @@ from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
-from alma.types.recorded import RecordedOutcome
+from alma.types.stored import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
 
@@ -154,8 +154,8 @@ class Lookups:
         with self._opened() as view:
             if view is None or not found:
                 return found
-            stored = {hidden_record_key(view.seal, key): key for key in found}
-            given = {"project": view.project, "kind": hidden_record_key(view.seal, kind), "keys": json.dumps(list(stored))}
+            stored = {hide_key(view.seal, key): key for key in found}
+            given = {"project": view.project, "kind": hide_key(view.seal, kind), "keys": json.dumps(list(stored))}
             for name, version, sealed, updated_at in view.session.all("records_by_key", given):
                 key = stored[name]
                 body = json.loads(view.seal.open(sealed, place="record.body", row=(view.project, kind, key)))
@@ -182,10 +182,10 @@ class Lookups:
             return {}
         given = {
             "project": view.project,
-            "kind": hidden_record_key(view.seal, DEFINITIONS),
-            "keys": json.dumps([hidden_record_key(view.seal, kind) for kind in wanted]),
+            "kind": hide_key(view.seal, DEFINITIONS),
+            "keys": json.dumps([hide_key(view.seal, kind) for kind in wanted]),
         }
-        stored = [(revealed_record_key(view.seal, key), body) for key, _, body, _ in view.session.all("records_by_key", given)]
+        stored = [(reveal_key(view.seal, key), body) for key, _, body, _ in view.session.all("records_by_key", given)]
         found = {kind: self._definition(view, kind, body) for kind, body in stored}
         return {kind: definition for kind, definition in found.items() if definition is not None}
 
@@ -204,7 +204,6 @@ class Lookups:
     ) -> AnyMemory:
         fields = dict(zip(_COLUMNS, values, strict=True))
         fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
-        fields["agent"] = revealed_owner(view.seal, fields["agent"])  # type: ignore[arg-type] # a text column
         fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 

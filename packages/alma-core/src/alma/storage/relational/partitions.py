@@ -3,9 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from alma.storage.relational.hidden_names import revealed_kind, revealed_owner
 from alma.storage.relational.logical import PartitionKey
-from alma.storage.relational.seal import Seal
 from alma.types.partition import Partition
 
 
@@ -17,13 +15,9 @@ class Partitions:
     by_key: Mapping[PartitionKey, int]
     upto: int
 
-    def grown(self, rows: Iterable[tuple[int, int, str, str]], upto: int, seal: Seal) -> "Partitions":
+    def grown(self, rows: Iterable[tuple[int, int, str, str]], upto: int) -> "Partitions":
         """Returns these and those of rows as they are stored: row, whether of a user, owner and kind. One without a kind was dropped."""
-        made = [
-            Partition(row, bool(is_user), revealed_owner(seal, owner), revealed_kind(seal, kind))
-            for row, is_user, owner, kind in rows
-            if kind
-        ]
+        made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows if kind]
         by_row = {one.row: one for one in made}
         by_key = {(one.is_user, one.owner, one.kind): one.row for one in made}
         return Partitions({**self.by_row, **by_row}, {**self.by_key, **by_key}, upto)

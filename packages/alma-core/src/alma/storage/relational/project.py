@@ -29,10 +29,7 @@ from alma.protocols import (
     VectorChanges,
 )
 from alma.storage.relational import figures, readback
-from alma.storage.relational.hidden_names import (
-    forget_names,
-    hidden_project,
-)
+from alma.storage.relational.hidden_keys import forget_keys
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.lookups import Lookups
 from alma.storage.relational.partitions import Partitions
@@ -41,7 +38,7 @@ from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
-from alma.storage.relational.transfer import Snapshot, listed
+from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
 from alma.storage.relational.word_lists import NO_LISTS, KnownWords, ScopedWords
 from alma.storage.relational.writing import Write
@@ -326,7 +323,7 @@ class SQLProject(Lookups):
         if made is None:
             return None
         self._words.forget()
-        forget_names()
+        forget_keys()
         with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
             found = traces(View(session, self._find(session) or 0, self._seal), made.signs)
         return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
@@ -341,8 +338,8 @@ class SQLProject(Lookups):
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
         with self._database.reading() as session:
-            project = self._find(session)
-            return listed(session, project, partitions, since=since, limit=limit, newest_first=newest_first)
+            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
+            return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
@@ -371,7 +368,7 @@ class SQLProject(Lookups):
             yield next_write
 
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
-        found = next(session.all("project_begin", {"name": hidden_project(self._seal, self.name)}), None)
+        found = next(session.all("project_begin", {"name": self.name}), None)
         if found is None:
             self._create(session)
             return self._begin(session, actor, operation, at)
@@ -385,7 +382,7 @@ class SQLProject(Lookups):
         )
 
     def _create(self, session: Session) -> None:
-        new = {"name": hidden_project(self._seal, self.name), "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
         row = session.insert("project_insert", new)
         self._text.begin(session, row)
 
@@ -433,7 +430,7 @@ class SQLProject(Lookups):
         return self._row or self._seen(session)
 
     def _seen(self, session: Session) -> int | None:
-        given = {"name": hidden_project(self._seal, self.name)}
+        given = {"name": self.name}
         return next((int(row) for (row,) in session.all("project_by_name", given)), None)
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
@@ -449,8 +446,7 @@ class SQLProject(Lookups):
         if upto > known.upto:
             if not all(kind for *_, kind in rows):  # some were dropped: see `purging`
                 known, rows = Partitions({}, {}, 0), list(session.all("partitions", {"project": project, "after": 0}))
-                forget_names()
-            known = self._known = known.grown(rows, upto, self._seal)
+            known = self._known = known.grown(rows, upto)
         return known
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:

@@ -15,15 +15,15 @@ from alma import journal
 from alma.journal import PURGE, RETIRED_COLUMN, RETIRED_TABLE, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
-from alma.storage.relational.hidden_names import hidden_key, revealed_key
+from alma.storage.relational.hidden_keys import hide_touched, reveal_touched
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import Redactions, changes_of, purges, record_from
 from alma.storage.relational.rows import TEXT, Row, text_hash
 from alma.storage.relational.strategies import owned_strategies
 from alma.storage.relational.text_index import TextIndex
 from alma.text import matched_text
-from alma.types.maintenance import MAINTENANCE, UPGRADE
 from alma.types.partition import user_in
+from alma.types.reports import MAINTENANCE, UPGRADE
 from alma.types.rules import RULE
 
 LONG_ENOUGH = 8
@@ -67,15 +67,15 @@ class _Log:
 
     def seqs(self, key: str) -> list[int]:
         """Returns the records that changed what hangs on a key."""
-        given = {"project": self.view.project, "key": hidden_key(self.view.seal, key)}
+        given = {"project": self.view.project, "key": hide_touched(self.view.seal, key)}
         return [seq for (seq,) in self.view.session.all("touched_seqs", given)]
 
-    def keys(self, start: str, *, end: str) -> list[str]:
-        """Returns the keys that begin with `start` and that records changed. `end` is the character after the last that may follow it."""
-        first = hidden_key(self.view.seal, start)
-        last = f"{first[:-1]}{end}" if start.endswith("/") else f"{first}{end}"
+    def keys(self, start: str) -> list[str]:
+        """Returns the keys that begin with `start`, which ends in a slash, and that records changed."""
+        first = hide_touched(self.view.seal, start)
+        last = f"{first[:-1]}0"  # "0" comes after "/"
         found = self.view.session.all("touched_under", {"project": self.view.project, "first": first, "last": last})
-        return [revealed_key(self.view.seal, stored) for (stored,) in list(found)]
+        return [reveal_touched(self.view.seal, stored) for (stored,) in list(found)]
 
     def changes(self, seq: int) -> list[Change]:
         """Returns the changes of a record, as far as it was not purged."""
@@ -144,7 +144,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     dropped = drop_partitions(view)
     found.add("names of users", len(dropped))
     for name in erased:
-        view.session.run("touched_delete", {"of_project": view.project, "of_key": hidden_key(view.seal, name)})
+        view.session.run("touched_delete", {"of_project": view.project, "of_key": hide_touched(view.seal, name)})
     found.add("history index", sum(map(len, touched.values())))
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found.counts["passages"])
@@ -168,8 +168,8 @@ def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
     They are in no table, so what they say of others is lost without harm."""
     linked = {row[RETIRED_COLUMN] for name in named for row in log.rows(name) if row.get(RETIRED_COLUMN)}
     linked |= {one["counts"] for one in _imported_counts(log) if one["id"] in named}
-    starts = sorted({entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked})
-    counts = {key for start in starts for key in log.keys(start, end="~")}
+    starts = tuple(entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked)
+    counts = {key for key in log.keys(f"{RETIRED_TABLE}/") if key.startswith(starts)} if starts else set[str]()
     rows = [row for key in counts for row in log.rows(key)]
     for row in rows:
         words.note(row)
@@ -203,7 +203,7 @@ def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[st
     """Returns the records of rules that name a purged outcome or its words, by name, each with its row as it is to be; `None` if it goes."""
     view, found = log.view, dict[str, Row | None]()
     left: set[tuple[str, str]] | None = None
-    for name in log.keys(f"record/{RULE}/", end="0"):  # "0" comes after "/"
+    for name in log.keys(f"record/{RULE}/"):
         raw = TABLES["record"].raw(view, name.removeprefix("record/"))
         rows = [TABLES["record"].decoded(view, raw)] if raw is not None else list(log.rows(name))
         if name in doomed or not any(_is_quoted(row, doomed, words) for row in rows):
@@ -247,7 +247,7 @@ def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
         if not record.endswith("/"):
             yield name
             continue
-        yield from (key for key in log.keys(name, end="0") if key.removeprefix(name).isdecimal())
+        yield from (key for key in log.keys(name) if key.removeprefix(name).isdecimal())
 
 
 def _erase_payloads(

@@ -9,9 +9,8 @@ from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import Change, JournalRecord
 from alma.protocols import Entry
-from alma.storage.relational.hidden_names import hidden_key, revealed_actor, revealed_operation
+from alma.storage.relational.hidden_keys import hide_touched, reveal_operation
 from alma.storage.relational.logical import View
-from alma.storage.relational.seal import opened_digest
 
 Redactions = dict[int, list[Change]]
 """The changes that are left of erased records, by `seq`."""
@@ -20,11 +19,11 @@ Redactions = dict[int, list[Change]]
 def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
     """The record of a row of the journal."""
     _, seq, at, actor, operation, payload, salt, digest, head = values
-    actor, operation = revealed_actor(view.seal, actor), revealed_operation(view.seal, operation)
+    operation = reveal_operation(view.seal, operation)
     opened = None if payload is None else view.seal.open(payload, place="journal.payload", row=(view.project, seq))
     salt = None if salt is None else view.seal.open(salt, place="journal.salt", row=(view.project, seq))
     with suppress(CorruptStoreError):  # a digest that is damaged does not match its payload
-        digest = opened_digest(view.seal, digest, row=(view.project, seq))
+        digest = view.seal.open(digest, place="journal.digest", row=(view.project, seq))
     return JournalRecord(name, seq, at, actor, operation, opened, salt, digest, head)
 
 
@@ -42,7 +41,7 @@ def purges(view: View) -> Iterator[tuple[int, list[Change]]]:
 
 def touching(view: View, keys: Sequence[str], *, after: int = 0) -> Iterator[tuple[Any, ...]]:
     """The rows of the journal after a `seq` that touched any of the keys, each once, oldest first."""
-    stored = [hidden_key(view.seal, key) for key in keys]
+    stored = [hide_touched(view.seal, key) for key in keys]
     given = {"project": view.project, "keys": json.dumps(stored), "after": after}
     return view.session.all("journal_touching", given)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity
-from alma.storage.relational.hidden_names import hidden_operation
+from alma.storage.relational.hidden_keys import hide_operation
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.readback import Redactions, changes_of, record_from
 from alma.storage.relational.rows import PLACES, UNREADABLE
@@ -76,7 +76,7 @@ def _reporting(place: str, report: Report) -> Iterator[None]:
 def _redactions(view: View) -> Redactions:
     """Returns what purge records keep of the records that they erased. An unreadable one is reported where it is replayed."""
     kept: Redactions = {}
-    given = {"project": view.project, "operation": hidden_operation(view.seal, journal.PURGE)}
+    given = {"project": view.project, "operation": hide_operation(view.seal, journal.PURGE)}
     for _, *values in list(view.session.all("journal_operation", given)):
         with suppress(CorruptStoreError, *UNREADABLE):
             record = record_from(values, view, "")

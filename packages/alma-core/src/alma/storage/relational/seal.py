@@ -5,8 +5,6 @@ from typing import Protocol
 RowName = tuple[object, ...]
 """Names a row for good: numbers and texts that do not change while the row is there, its project first."""
 
-_DIGEST = "journal.digest"
-
 
 class Seal(Protocol):
     """Protects bytes at rest. `place` names the table and column that the bytes belong to, `row` the row: they cannot be moved elsewhere."""
@@ -19,16 +17,8 @@ class Seal(Protocol):
     def overhead(self) -> int:
         """Number of bytes that `seal` adds to any data."""
 
-    @property
-    def id_key(self) -> bytes:
-        """The key under which ids that are hashes of texts are stored; empty where they are stored as they are."""
-
-    @property
-    def hides_names(self) -> bool:
-        """True when names are stored encrypted as well (see `hidden_names`)."""
-
     def __hash__(self) -> int:
-        """Names are cached by seal."""
+        """Keys are cached by seal; see `hidden_keys`."""
 
     def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the bytes that are stored."""
@@ -48,8 +38,6 @@ class OpenSeal:
 
     is_secret = False
     overhead = 0
-    id_key = b""
-    hides_names = False
 
     def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """The data as they are."""
@@ -74,13 +62,3 @@ def revealed_hash(seal: Seal, stored: bytes, *, place: str) -> bytes:
         return seal.reveal(stored, place=place)
     except ValueError:
         return stored
-
-
-def sealed_digest(seal: Seal, digest: bytes, *, row: RowName) -> bytes:
-    """Returns what is stored of the digest of a journal record: read with the record's hash, it would let a guess of the actor be tested."""
-    return seal.seal(digest, place=_DIGEST, row=row) if seal.hides_names else digest
-
-
-def opened_digest(seal: Seal, stored: bytes, *, row: RowName) -> bytes:
-    """Returns the digest that `sealed_digest` was given. `CorruptStoreError` if it was changed since."""
-    return seal.open(stored, place=_DIGEST, row=row) if seal.hides_names else stored

@@ -3,7 +3,7 @@
 import base64
 import json
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,12 +11,10 @@ from typing import Any
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner
+from alma.storage.relational.hidden_keys import hide_key
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
-from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
-from alma.storage.relational.session import Session
-from alma.types.changes import Change
+from alma.storage.relational.rows import TEXT, UNREADABLE, Row, content_hash, passage_key, text_hash
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
 from alma.types.exported import (
@@ -29,14 +27,16 @@ from alma.types.exported import (
 )
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
-from alma.types.maintenance import MAINTENANCE
 from alma.types.package_records import is_of_package
 from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.reports import MAINTENANCE
 from alma.types.rules import RULE
+from alma.types.stored import Change
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 _DERIVED = frozenset({"is_user", "owner", "content_hash"})
+_OF_THIS_STORE = (LEASE, MAINTENANCE)
+"""Kinds of small records that are not exported: who holds which episode, and when maintenance ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,93 +52,70 @@ class Snapshot:
         return self.agent is None and self.user is None
 
     def _is_wanted(self, owner: str, *, is_user: bool = False) -> bool:
-        if self._is_whole:
-            return True
         if self.user is not None:
             return self.user == (owner if is_user else user_in(owner))
-        return not is_user and agent_in(owner) == self.agent
+        return self.agent is None or (not is_user and agent_in(owner) == self.agent)
 
     def _selection(self) -> Mapping[str, object]:
-        """The partitions that are wanted, as the statements take them."""
+        """Returns the partitions that are wanted, as the statements take them."""
         found = self.view.all("partitions", after=0)
-        owners = {row["row"]: (revealed_owner(self.view.seal, row["owner"]), bool(row["is_user"])) for row in found}
+        owners = {row["row"]: (row["owner"], bool(row["is_user"])) for row in found}
         wanted = [row for row, (owner, is_user) in owners.items() if self._is_wanted(owner, is_user=is_user)]
         return {"is_of_all": int(self._is_whole), "partitions": json.dumps(wanted)}
 
     def head(self) -> tuple[int, str]:
-        """Number and hash of the newest journal record."""
+        """Returns number and hash of the newest journal record."""
         row = self.view.one("project_ends")
         return (row["head_seq"], row["head_hash"].hex()) if row else (0, "")
 
     def counts(self) -> ExportedCounts:
         """Returns how much there is to read."""
-        row = self.view.one("export_counts", **self._selection(), left_out=json.dumps(self._left_out()))
-        counts = ExportedCounts(**(row or {}))
-        if self._is_whole:
-            return counts
-        return counts.model_copy(update={"records": sum(1 for _ in self.records())})
-
-    def _left_out(self) -> list[str]:
-        return [hidden_record_key(self.view.seal, kind) for kind in (LEASE, MAINTENANCE)]
+        left_out = json.dumps([hide_key(self.view.seal, kind) for kind in _OF_THIS_STORE])
+        counts = ExportedCounts(**(self.view.one("export_counts", **self._selection(), left_out=left_out) or {}))
+        return counts if self._is_whole else counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
     def records(self) -> Iterator[ExportedRecord]:
-        """The small records by kind and stored key, but for what is of this store alone: who holds which episode, when maintenance ran."""
-        episodes = None if self._is_whole else {key for kind, key, row in self._records() if self._began(kind, row)}
-        for kind, key, row in self._records():
-            if kind not in (LEASE, MAINTENANCE) and (
-                episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes or self._is_own(kind, row)
-            ):
-                yield ExportedRecord(
-                    kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
-                )
+        """Yields the small records by kind and stored key, but for those of this store only."""
+        began = () if self._is_whole else self._records()
+        episodes = {record.key for record in began if record.kind == EPISODE and self._belongs(record.body)}
+        for record in self._records():
+            if self._is_whole or _episode_of(record.kind, record.key) in episodes or self._is_own(record):
+                yield record
 
-    def _records(self) -> Iterator[tuple[str, str, Row]]:
+    def _records(self) -> Iterator[ExportedRecord]:
         for stored in TABLES["record"].rows(self.view):
             kind, _, key = stored.key.partition("/")
-            yield kind, key, whole(stored)
+            row = whole(stored)
+            if kind not in _OF_THIS_STORE:
+                yield ExportedRecord(kind=kind, key=key, **_with_times(row, ("updated_at",)))
 
-    def _began(self, kind: str, row: Row) -> bool:
-        return kind == EPISODE and self._belongs(row["body"])
-
-    def _is_own(self, kind: str, row: Row) -> bool:
-        if kind == RULE:
-            return self._is_wanted(row["body"]["owner"])
-        return is_of_package(kind) and self._belongs(row["body"])
+    def _is_own(self, record: ExportedRecord) -> bool:
+        if record.kind == RULE:
+            return self._is_wanted(record.body["owner"])
+        return record.kind == DEFINITIONS or (is_of_package(record.kind) and self._belongs(record.body))
 
     def _belongs(self, body: Row) -> bool:
         return bool(body.get("user_id") == self.user if self.user is not None else body.get("agent") == self.agent)
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
-        """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
-        for number in self._numbers():
-            row = self._memory(number)
+        """Yields each memory in the order they were made, archived ones too, with its passages by position and its usage."""
+        # Eight bytes for each: the rows themselves are read one at a time, never sorted.
+        for number in array("q", (row["row"] for row in self.view.all("export_numbers", **self._selection()))):
+            raw = self.view.one("memory_by_row", row=number) or {}
             try:
+                row = TABLES["memory"].decoded(self.view, raw)
                 passages = list(passages_of(self.view, row["id"]).values())
-            except _UNREADABLE as error:
-                raise CorruptStoreError(f"a passage of memory {row['id']} is not readable: {error}; see `alma verify`") from error
+            except UNREADABLE as error:
+                raise CorruptStoreError(f"memory {raw.get('id')} is not readable: {error}; see `alma verify`") from error
+            usage = TABLES["usage"].raw(self.view, row["id"])
             yield ExportedMemory(
                 **_with_times(row, _TIMES, left_out=_DERIVED),
                 passages=tuple(self._passage(passage, vectors) for passage in passages),
-                usage=self._usage(row["id"]),
+                usage=None if usage is None else ExportedUsage(**TABLES["usage"].decoded(self.view, usage)),
             )
 
-    def _numbers(self) -> "array[int]":
-        """The rows of the memories, ascending. Eight bytes each: the rows themselves are read one at a time, never sorted."""
-        return array("q", (row["row"] for row in self.view.all("export_numbers", **self._selection())))
-
-    def _memory(self, number: int) -> Row:
-        raw = self.view.one("memory_by_row", row=number) or {}
-        try:
-            return TABLES["memory"].decoded(self.view, raw)
-        except _UNREADABLE as error:
-            raise CorruptStoreError(f"memory {raw.get('id')} is not readable: {error}; see `alma verify`") from error
-
-    def _usage(self, memory_id: str) -> ExportedUsage | None:
-        raw = TABLES["usage"].raw(self.view, memory_id)
-        return None if raw is None else ExportedUsage(**TABLES["usage"].decoded(self.view, raw))
-
     def purged(self) -> Iterator[ExportedPurge]:
-        """The purges, here or where an import came from. Not stated of one agent or one user."""
+        """Yields the purges, here or where an import came from. Not stated of one agent or one user."""
         for _, changes in purges(self.view) if self._is_whole else ():
             yield from (ExportedPurge(**stated) for stated in journal.stated_tombstones(changes))
 
@@ -162,7 +139,7 @@ class Snapshot:
 
 
 def _episode_of(kind: str, key: str) -> str | None:
-    """The id of the episode that a small record is part of."""
+    """Returns the id of the episode that a small record is part of."""
     if kind == STEP:
         return key.rpartition("/")[0]
     if kind == RUN:
@@ -172,19 +149,12 @@ def _episode_of(kind: str, key: str) -> str | None:
 
 def changes_for(line: ExportedMemory | ExportedRecord) -> list[Change]:
     """Returns the changes that store a line: the opposite of reading it from a snapshot."""
-    match line:
-        case ExportedMemory():
-            return _memory_changes(line)
-        case ExportedRecord():
-            row = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
-            return [Change("record", f"{line.kind}/{line.key}", None, row)]
-
-
-def _memory_changes(line: ExportedMemory) -> list[Change]:
+    if isinstance(line, ExportedRecord):
+        record = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
+        return [Change("record", f"{line.kind}/{line.key}", None, record)]
     is_user = line.kind == MemoryType.USER_PREFERENCE
-    plain = line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials"})
     row = {
-        **plain,
+        **line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials"}),
         **{name: _micros(getattr(line, name)) for name in _TIMES},
         "is_user": is_user,
         "owner": line.body["user_id"] if is_user else owner_name(line.agent, line.body.get("user_id")),
@@ -208,7 +178,7 @@ def _micros(moment: datetime | None) -> int | None:
 
 
 def _with_times(row: Row, times: Collection[str], *, left_out: Collection[str] = ()) -> dict[str, Any]:
-    """The columns, microseconds as times."""
+    """Returns the columns, with times for microseconds."""
     return {
         name: from_micros(value) if name in times and value is not None else value
         for name, value in row.items()
@@ -217,21 +187,7 @@ def _with_times(row: Row, times: Collection[str], *, left_out: Collection[str] =
 
 
 def whole(stored: StoredRow) -> Row:
-    """The logical row. `CorruptStoreError` if it cannot be read."""
+    """Returns the logical row. `CorruptStoreError` if it cannot be read."""
     if stored.row is None:
         raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
     return stored.row
-
-
-def listed(
-    session: Session,
-    project: int | None,
-    partitions: Sequence[int],
-    *,
-    since: int | None,
-    limit: int,
-    newest_first: bool,
-) -> list[int]:
-    """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
-    given = {"project": project, "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
-    return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, UPGRADED, Change, State
-from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.replay import Expected, replay
@@ -21,10 +20,10 @@ from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.writing import Write
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
-from alma.types.maintenance import MAINTENANCE, UPGRADE
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.partition import agent_in, user_in
 from alma.types.passages import passages_of
+from alma.types.reports import MAINTENANCE, UPGRADE
 from alma.types.rules import FAILS, MOST_ANCHORS, RULE, WORKS, RuleRecord, rule_id
 
 ACTOR = "alma"
@@ -177,10 +176,10 @@ def _strategy_key(counts: str) -> str:
 
 def upgrade_projects(session: Session, text: TextIndex, seal: Seal, *, at: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Brings each project to outcomes alone, by one journal record of its own, and yields the names with their reports."""
-    for row, name in list(session.all("projects")):
+    for row, project in list(session.all("projects")):
         view = View(session, row, seal)
         found = Expected(has_retired=True)
-        replay(found, view, project := revealed_project(seal, name), lambda place, what: None)
+        replay(found, view, project, lambda place, what: None)
         report = _upgrade(view, text, project, found, at=at)
         if report is not None:
             yield project, report
@@ -204,7 +203,7 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
     known = Partitions({}, {}, 0)
     rows = list(view.session.all("partitions", {"project": view.project, "after": 0}))
     if rows:
-        known = known.grown(rows, max(row for row, *_ in rows), view.seal)
+        known = known.grown(rows, max(row for row, *_ in rows))
     write = Write(
         *(view.session, project, view.project, seq + 1, head, found.learned_seq, 0),
         *(ACTOR, UPGRADED, at, view.seal, text, known, {}),

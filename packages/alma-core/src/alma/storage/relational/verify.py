@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden_owner, revealed_key, revealed_project
+from alma.storage.relational.hidden_keys import hide_touched, reveal_touched
 from alma.storage.relational.logical import TABLES, LogicalTable, View
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.replay import Expected, Report, replay
@@ -78,7 +78,7 @@ def examine(
     """Looks through all that a session sees. `check_store` runs once the projects are known, `check_text` for each of them."""
     dimensions: dict[int, int] = {}
     with findings.reading("projects"):
-        findings.projects += [(row, revealed_project(seal, str(name))) for row, name in session.all("projects")]
+        findings.projects += [(row, str(name)) for row, name in session.all("projects")]
     with findings.reading("embedder"):
         dimensions |= dimensions_of(session)
     check_store()
@@ -140,14 +140,13 @@ def _fault(stored: StoredRow, wanted: Expected, table: LogicalTable) -> str | No
 def _check_lists(view: View, wanted: Expected, report: Report) -> None:
     """Compares partitions, histories and removed passages with the journal. After a purge, a partition may be of an owner whom no record names."""
     seal, given = view.seal, {"project": view.project}
-    owners = {(is_user, hidden_owner(seal, owner), hidden_kind(seal, kind)) for is_user, owner, kind in wanted.owners}
     for row, is_user, owner, kind, is_used in view.session.all("partitions_used", given):
-        if is_user not in (0, 1) or not (is_used or wanted.purged or (bool(is_user), owner, kind) in owners):
+        if is_user not in (0, 1) or not (is_used or wanted.purged or (bool(is_user), owner, kind) in wanted.owners):
             report(f"partition {row}", f"is of {owner} and of {kind} memories, of which there never was one")
     held = set(view.session.all("touched_all", given))
-    for key, seq in sorted(held ^ {(hidden_key(seal, key), seq) for key, seq in wanted.touched}):
+    for key, seq in sorted(held ^ {(hide_touched(seal, key), seq) for key, seq in wanted.touched}):
         says = f"lists record {seq}, which did not change it" if (key, seq) in held else f"does not list record {seq}"
-        report(f"history of {revealed_key(seal, key)}", says)
+        report(f"history of {reveal_touched(seal, key)}", says)
     removed = dict(view.session.all("removed_counts", given))
     for seq in sorted({*removed, *wanted.removals}):
         count = wanted.removals.get(seq, 0)

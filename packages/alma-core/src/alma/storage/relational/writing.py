@@ -15,14 +15,7 @@ from alma.journal import Change, entity
 from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
-from alma.storage.relational.hidden_names import (
-    hidden_actor,
-    hidden_key,
-    hidden_kind,
-    hidden_operation,
-    hidden_owner,
-    hidden_record_key,
-)
+from alma.storage.relational.hidden_keys import hide_key, hide_operation, hide_touched
 from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups, Named, RecordName
 from alma.storage.relational.partitions import Partitions
@@ -39,7 +32,7 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.seal import Seal, sealed_digest
+from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.types.memories import Memory
@@ -176,7 +169,7 @@ class Write:
 
     def _named(self, kind: str, key: str) -> Row:
         """The columns that a small record is found by."""
-        return {"project": self.row, "kind": hidden_record_key(self.seal, kind), "key": hidden_record_key(self.seal, key)}
+        return {"project": self.row, "kind": hide_key(self.seal, kind), "key": hide_key(self.seal, key)}
 
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
         stored, _ = self.stored.record(kind, [key])[key]
@@ -324,12 +317,11 @@ class Write:
         head = journal.record_hash(
             self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
-        names = {"actor": hidden_actor(self.seal, actor), "operation": hidden_operation(self.seal, operation)}
-        said = {"project": self.row, "seq": seq, "at": at, **names}
+        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": hide_operation(self.seal, operation)}
         kept = {
             "payload": self._sealed(payload, "journal.payload", seq),
             "salt": self._sealed(salt, "journal.salt", seq),
-            "digest": sealed_digest(self.seal, digest, row=(self.row, seq)),
+            "digest": self._sealed(digest, "journal.digest", seq),
             "hash": head,
         }
         self.session.run("journal_insert", {**said, **kept})
@@ -340,7 +332,9 @@ class Write:
         names_record = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
         rows = [
-            {"project": self.row, "key": hidden_key(self.seal, key), "seq": self.seq} for key in keys if not names_record.get(key)
+            {"project": self.row, "key": hide_touched(self.seal, key), "seq": self.seq}
+            for key in keys
+            if not names_record.get(key)
         ]
         self.session.run_many("touched_insert", [*self.superseded, *rows])
         self.superseded.clear()
@@ -376,7 +370,6 @@ class Write:
             **row,
             "project": self.row,
             "partition": partition,
-            "agent": hidden_owner(self.seal, row["agent"]),
             "body": self._sealed(dump_body(row["body"]), "memory.body", row["id"]),
             "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
             "seq": self.seq,
@@ -409,8 +402,8 @@ class Write:
         number = self.known.by_key.get(key) or self.new_partitions.get(key)
         if number is None:
             is_user, owner, kind = key
-            hidden = {"owner": hidden_owner(self.seal, owner), "kind": hidden_kind(self.seal, kind)}
-            number = self.session.insert("partition_insert", {"project": self.row, "is_user": int(is_user), **hidden})
+            row = {"project": self.row, "is_user": int(is_user), "owner": owner, "kind": kind}
+            number = self.session.insert("partition_insert", row)
             assert number is not None
             self.new_partitions[key] = number
             self.new_by_row[number] = Partition(number, *key)

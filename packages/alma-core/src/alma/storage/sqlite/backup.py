@@ -7,7 +7,6 @@ from pathlib import Path
 
 from alma import journal
 from alma.errors import CorruptStoreError, StorageError
-from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.transfer import whole
@@ -57,7 +56,7 @@ def _looked_at(target: Path, seal: Seal) -> Copied:
         projects = []
         with suppress(sqlite3.DatabaseError):  # a damaged store is copied as it is
             projects = copy.execute(_PROJECTS).fetchall()
-        named = sorted((revealed_project(seal, name), row, seq) for row, name, seq in projects)
+        named = sorted((name, row, seq) for row, name, seq in projects)
         return Copied(pages, [CopiedProject(name, seq, _content_hash(View(copy, row, seal))) for name, row, seq in named])
 
 

@@ -12,8 +12,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from alma.calls import current_call, has_ended
 from alma.errors import StorageError
-from alma.forking import HERE, is_held_elsewhere, renewed_in_children
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.driver_errors import storage_errors, unusable
 from alma.storage.sqlite.session import Connection
@@ -62,25 +63,25 @@ class Connections:
         self.writer: int | None = None
         """The thread that is writing."""
         self._free: list[Connection] = []
-        self.in_use: dict[Connection, tuple[int, int | None]] = {}
-        """With the thread that uses it, and for which work."""
+        self.in_use: dict[Connection, tuple[int, int]] = {}
+        """With the thread that uses it, and its call."""
         self.writing = threading.RLock()
         self._guard = threading.RLock()
         renewed_in_children(self)
 
     def take(self) -> Connection:
-        """An idle connection, from now on in use. Those that this thread left in use when an interrupt ended its work are closed."""
-        user = me, work = threading.get_ident(), getattr(HERE, "work", None)
+        """An idle connection, from now on in use. Those that this thread left in use when an interrupt ended its call are closed."""
+        me = threading.get_ident()
         with self._guard:
-            for used, (thread, began) in list(self.in_use.items()):
-                if thread == me and began not in (None, work):
+            for used, (thread, call) in list(self.in_use.items()):
+                if thread == me and has_ended(call):
                     self.drop(used)
             connection = self._free.pop() if self._free else self._made()
-            self.in_use[connection] = user
+            self.in_use[connection] = me, current_call()
             return connection
 
     def drop(self, connection: Connection) -> None:
-        """Closes a connection that an interrupted work of this thread left in use. The work may still give it back, which has no effect then."""
+        """Closes a connection that an interrupted call of this thread left in use. The call may still give it back, which has no effect then."""
         with self._guard:
             if self.in_use.pop(connection, None) is not None:
                 connection.close()

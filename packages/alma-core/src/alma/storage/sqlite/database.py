@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from alma.calls import has_ended
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.forking import HERE, renewed_in_children
+from alma.forking import renewed_in_children
 from alma.storage.lock_timeout import timeout_here
 from alma.storage.sqlite import driver_errors
 from alma.storage.sqlite.connections import Connections, release, shared_connections
@@ -22,16 +23,16 @@ OLDEST_SQLITE = (3, 37, 0)
 
 @dataclass(slots=True)
 class _Use:
-    """A connection while a thread uses it for a work, by `blocks` nested `with` blocks."""
+    """A connection while a thread uses it in a call, by `blocks` nested `with` blocks."""
 
     connection: Connection
-    work: int | None
+    call: int
     blocks: int = 0
 
     @property
     def is_over(self) -> bool:
         """True if no block is left, or an interrupt ended all of them before they were left."""
-        return not self.blocks or self.work not in (None, getattr(HERE, "work", None))
+        return not self.blocks or has_ended(self.call)
 
 
 class Database:
@@ -184,9 +185,10 @@ class Database:
                 _end_snapshot(connection)
 
     def check_whole(self) -> None:
-        """`CorruptStoreError` if the file is empty or cut short."""
+        """`CorruptStoreError` if the file is empty or cut short, `StorageError` if another took its place."""
         with storage_errors(self.path, self._waits), self.reading() as connection:
             (pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+            self._pool.check_in_place()  # a change of its key may have replaced the file while this waited
             has_log = _size(Path(f"{self.path}-wal")) > 0
             size = _size(self.path)
         if not pages:
@@ -223,7 +225,7 @@ class _Reading:
     def __enter__(self) -> Connection:
         pool = self._pool
         use: _Use | None = getattr(self._database._mine, "use", None)
-        if use is not None and use.blocks and use.work not in (None, getattr(HERE, "work", None)):
+        if use is not None and use.blocks and has_ended(use.call):
             pool.drop(use.connection)
             use = None
         if use is None or not use.blocks:  # or another thread gave it back, which closed a generator of this one

@@ -12,7 +12,7 @@ from functools import cache
 from alma import journal
 from alma.journal import Change
 from alma.storage.relational.applying import store_vectors
-from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden_owner
+from alma.storage.relational.hidden_keys import hide_touched
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.reembedding import dimensions_of
@@ -166,8 +166,8 @@ def insert_rows(view: View, wanted: Expected, seq: int | None) -> None:
     @cache
     def partition(key: PartitionKey) -> int:
         is_user, owner, kind = key
-        hidden = {"owner": hidden_owner(seal, owner), "kind": hidden_kind(seal, kind)}
-        return view.session.insert("partition_insert", {"project": project, "is_user": int(is_user), **hidden})
+        columns = {"project": project, "is_user": int(is_user), "owner": owner, "kind": kind}
+        return view.session.insert("partition_insert", columns)
 
     view = View(view.session, project, seal, partition)
     for (table, key), row in wanted.rows.items():
@@ -176,7 +176,7 @@ def insert_rows(view: View, wanted: Expected, seq: int | None) -> None:
             columns["seq"] = seq if table == "passage" and seq is not None else row["seq"]
         TABLES[table].insert(view, columns)
     last = {(key, row["seq"]) for (table, key), row in wanted.rows.items() if table == "memory"}
-    lines = [{"project": project, "key": hidden_key(seal, key), "seq": number} for key, number in wanted.touched - last]
+    lines = [{"project": project, "key": hide_touched(seal, key), "seq": number} for key, number in wanted.touched - last]
     view.session.run_many("touched_insert", lines)
     if seq is not None:  # every number of a passage that is gone and that no other project lists
         listed = {row for (row,) in connection_of(view.session).execute(GIVEN_OUT)}

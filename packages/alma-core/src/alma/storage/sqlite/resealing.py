@@ -1,34 +1,33 @@
 """Encrypting, decrypting and changing the key of a database file that no process uses.
 
-A file is never changed in place: a new one is filled beside it, checked against it, synced, and renamed over it. A crash leaves the one or the
+A file is never changed in place: a new one is filled beside it, compared with it, synced, and renamed over it. A crash leaves the one or the
 other whole. The former file is then overwritten through the connection that still has it open.
 """
 
+import glob
+import hashlib
 import logging
 import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
-from alma import folders, journal
+from alma import folders
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.storage.encryption.envelope import ENCRYPTION, is_former, new_envelope, opened_seal, rewrapped
-from alma.storage.relational.hidden_names import revealed_project
-from alma.storage.relational.logical import View, read_rows
-from alma.storage.relational.resealing import resealed
+from alma.journal import RETIRED_TABLE
+from alma.storage.encryption.envelope import ENCRYPTION, any_seal, is_former, new_envelope
+from alma.storage.encryption.rows import open_row, seal_row
+from alma.storage.relational.logical import View
+from alma.storage.relational.rows import Row
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import check_whole, note_checksum
-from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.connections import connect, file_at, is_open_here
-from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
-from alma.storage.sqlite.migrations import migrate
+from alma.storage.sqlite.migrations import BEFORE_UPGRADE
 from alma.storage.sqlite.session import Connection
-from alma.storage.sqlite.store import SQLStorage
 
 _LOG = logging.getLogger("alma")
 
@@ -37,81 +36,61 @@ PATIENCE_MS = 3000
 
 ROWS_AT_ONCE = 1000
 
-_TABLES = """
-    SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'
-    AND name NOT GLOB 'text_*_*'"""
+_OURS = "sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT GLOB 'text_*_*'"
+_DEFINITIONS = (
+    f"SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND name NOT LIKE 'sqlite_%' AND {_OURS} ORDER BY type DESC"  # noqa: S608 - ours
+)
+_TABLES = f"SELECT name FROM sqlite_master WHERE type = 'table' AND {_OURS} ORDER BY name = 'sqlite_sequence', name"  # noqa: S608 - ours
+"""The numbers that rows go on with come last: inserting rows changes these."""
+
 _VIRTUAL_FIRST = """
     SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC, name DESC"""
-_PROJECTS = "SELECT row, name, head_seq, head_hash FROM project ORDER BY row"
 
-_Values = Mapping[str, str]
-_NewSeal = Callable[[_Values], tuple[str | None, Seal]]
-"""Takes the values of the `store` table; gives the envelope, `None` for an open store, and the seal."""
+_Seals = Callable[[Mapping[str, str]], tuple[Seal, str | None, Seal]]
+"""Takes the values of the `store` table; gives the seal that is there, the new envelope, `None` for an open store, and its seal."""
 
 
-def encrypt_file(path: Path, *, key: bytes, at: datetime) -> None:
-    """Encrypts a database file; one that an earlier version encrypted it encrypts anew, under a new data key.
+def encrypt_file(path: Path, *, key: bytes) -> None:
+    """Encrypts a database file; one that an earlier version encrypted with this key it encrypts in today's way, under a new data key.
 
     `ConfigurationError` if it is encrypted already, or was so by an earlier version with another key.
     """
-    values = _brought_up_to_date(path, key, at=at, may_be_encrypted=True)
-    if ENCRYPTION in values and not is_former(values):
-        raise ConfigurationError(f"{path} is encrypted already; `alma rotate-key` changes its key")
-    former_key = key if ENCRYPTION in values else None
-    _rewrite(path, former_key, lambda values: new_envelope(key=key, store_id=values["id"]))
+
+    def seals(values: Mapping[str, str]) -> tuple[Seal, str, Seal]:
+        if ENCRYPTION in values and not is_former(values):
+            raise ConfigurationError(f"{path} is encrypted already; `alma rotate-key` changes its key")
+        before = any_seal(values, key if ENCRYPTION in values else None, name=str(path))
+        return before, *new_envelope(key=key, store_id=values["id"])
+
+    _replace(path, seals)
 
 
-def decrypt_file(path: Path, *, key: bytes, at: datetime) -> None:
+def decrypt_file(path: Path, *, key: bytes) -> None:
     """Decrypts a database file. `ConfigurationError` if this is not its key, or if it is not encrypted."""
-    _brought_up_to_date(path, key, at=at)
-    _rewrite(path, key, lambda values: (None, OpenSeal()))
+    _replace(path, lambda values: (any_seal(values, key, name=str(path)), None, OpenSeal()))
 
 
-def change_key(path: Path, *, key: bytes, new_key: bytes, at: datetime) -> None:
-    """Lets a new key open an encrypted file, and the former one no more. What is stored stays as it is, so others may go on using the file."""
-    with closing(SQLStorage(path, at=at, key=key)) as storage:
-        with storage.database.transaction() as connection:
-            check_whole(connection)
-            envelope = rewrapped(dict(connection.all("store_values")), key=key, new_key=new_key, name=str(path))
-            connection.run("store_put", {"key": ENCRYPTION, "value": envelope})
-            note_checksum(connection)
-        with storage.database.alone() as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the former envelope is in the log
+def change_key(path: Path, *, key: bytes, new_key: bytes) -> None:
+    """Encrypts an encrypted file under another key and a new data key. `ConfigurationError` if `key` is not its key."""
+    _replace(path, lambda values: (any_seal(values, key, name=str(path)), *new_envelope(key=new_key, store_id=values["id"])))
 
 
-def _brought_up_to_date(path: Path, key: bytes | None, *, at: datetime, may_be_encrypted: bool = False) -> _Values:
-    """The values of the `store` table, after the migrations of the tables."""
+def _replace(path: Path, seals: _Seals) -> None:
+    """Puts a copy of a file under a new seal in place of the file."""
     with storage_errors(path):
         if not path.exists():
             raise ConfigurationError(f"there is no store at {path}; `ALMA.open` with an encryption_key makes an encrypted one")
     if is_open_here(path):
         raise StorageError(f"{path} is open in this process; close it first")
-    if may_be_encrypted and ENCRYPTION not in _values_of(path):
-        key = None
-    with closing(SQLStorage(path, at=at, key=key)) as storage, storage.database.reading() as connection:
-        return dict(connection.all("store_values"))
-
-
-def _values_of(path: Path) -> _Values:
-    """The values of the `store` table as they are; none if there is no such table, which opening the store reports."""
-    with closing(Database(path)) as database, suppress(StorageError), database.reading() as connection:
-        return dict(connection.all("store_values"))
-    return {}
-
-
-def _rewrite(path: Path, key: bytes | None, new_seal: _NewSeal) -> None:
-    """Puts a file under a new seal in place of the one that is there."""
     with storage_errors(path), folders.making_in(path.parent), _alone_with(path) as source:
         check_whole(source)
         values = dict(source.all("store_values"))
-        before = opened_seal(values, key, name=str(path))
-        envelope, after = new_seal(values)
+        before, envelope, after = seals(values)
         draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
         try:
             draft.touch(mode=0o600, exist_ok=False)
-            _fill(draft, source, before, after, envelope)
-            _check_same(draft, source, before, after)
-            _drop_snapshots(path.parent, values["id"])
+            _check_same(draft, after, _fill(draft, source, before, after, envelope))
+            _drop_copies(path, values["id"])
             draft.replace(path)
         finally:
             for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
@@ -154,17 +133,15 @@ def _in_use(path: Path) -> StorageError:
     return StorageError(f"{path} is in use; end every program that has it open, and try again. Nothing was changed")
 
 
-def _fill(draft: Path, source: Connection, before: Seal, after: Seal, envelope: str | None) -> None:
-    """Copies all rows into a new file, under the new seal, and syncs it."""
+def _fill(draft: Path, source: Connection, before: Seal, after: Seal, envelope: str | None) -> int:
+    """Copies all rows into a new file, under the new seal, syncs it, and returns the sum of the rows."""
     with closing(connect(draft)) as target:
         target.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
         target.execute("PRAGMA synchronous=OFF")
         target.execute("BEGIN IMMEDIATE")
-        migrate(target, at=0)
-        for (table,) in source.execute(_TABLES).fetchall():
-            _copy_table(table, source, target, before, after)
-        target.execute("DELETE FROM sqlite_sequence")
-        target.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", source.execute("SELECT name, seq FROM sqlite_sequence"))
+        for (definition,) in source.execute(_DEFINITIONS).fetchall():
+            target.execute(definition)
+        total = sum(_copy_table(table, source, target, before, after) for table in _tables(source))
         if envelope is None:
             target.run("store_delete", {"of_key": ENCRYPTION})
         else:
@@ -176,47 +153,64 @@ def _fill(draft: Path, source: Connection, before: Seal, after: Seal, envelope: 
         target.execute("PRAGMA journal_mode=WAL")
     with draft.open("rb") as file:
         os.fsync(file.fileno())
+    return total
 
 
-def _copy_table(table: str, source: Connection, target: Connection, before: Seal, after: Seal) -> None:
-    found = source.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - a table of ours, as below
+def _tables(connection: Connection) -> list[str]:
+    """Returns the tables whose rows are copied. Counts of a former layout follow from outcomes."""
+    return [name for (name,) in connection.execute(_TABLES).fetchall() if name != RETIRED_TABLE]
+
+
+def _copy_table(table: str, source: Connection, target: Connection, before: Seal, after: Seal) -> int:
+    """Copies the rows of a table, and returns their sum."""
+    found, total = source.execute(f'SELECT * FROM "{table}"'), 0  # noqa: S608 - a table of ours, as below
     names = [column[0] for column in found.description]
     columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)
     target.execute(f'DELETE FROM "{table}"')  # noqa: S608
-    insertion = f'INSERT INTO "{table}" ({columns}) VALUES ({marks})'  # noqa: S608
     while rows := found.fetchmany(ROWS_AT_ONCE):
-        try:
-            made = [resealed(table, dict(zip(names, row, strict=True)), before, after) for row in rows]
-        except (CorruptStoreError, ValueError) as error:
-            raise CorruptStoreError(f"a row of {table} is damaged ({error}); nothing was changed, see `alma verify`") from error
-        target.executemany(insertion, made)
+        clear = [_opened(table, dict(zip(names, row, strict=True)), before) for row in rows]
+        total += sum(_number(table, row) for row in clear)
+        insertion = f'INSERT INTO "{table}" ({columns}) VALUES ({marks})'  # noqa: S608
+        target.executemany(insertion, [seal_row(table, row, after) for row in clear])
+    return total
+
+
+def _opened(table: str, row: Row, seal: Seal) -> Row:
+    try:
+        return open_row(table, row, seal)
+    except (CorruptStoreError, ValueError) as error:
+        raise CorruptStoreError(f"a row of {table} is damaged ({error}); nothing was changed, see `alma verify`") from error
 
 
 def _fill_full_text(target: Connection, seal: Seal) -> None:
-    for project, *_ in target.execute(_PROJECTS).fetchall():
+    for project, _ in list(target.all("projects")):
         fulltext.create(target, project)
         fulltext.insert_all(target, project, fulltext.searchable(View(target, project, seal)))
 
 
-def _check_same(draft: Path, source: Connection, before: Seal, after: Seal) -> None:
-    """`CorruptStoreError` if the two files do not hold the same, read back row by row."""
+def _check_same(draft: Path, seal: Seal, total: int) -> None:
+    """`CorruptStoreError` if a file, read back row by row, does not hold rows of this sum."""
     with closing(connect(draft)) as target:
-        if list(_contents(target, after)) != list(_contents(source, before)):
-            raise CorruptStoreError("the new file does not hold what the former one does; nothing was changed, see `alma verify`")
+        for table in _tables(target):
+            found = target.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - a table of ours
+            names = [column[0] for column in found.description]
+            total -= sum(_number(table, _opened(table, dict(zip(names, row, strict=True)), seal)) for row in found)
+    if total:
+        raise CorruptStoreError("the new file does not hold what the former one does; nothing was changed, see `alma verify`")
 
 
-def _contents(connection: Connection, seal: Seal) -> Iterator[tuple[object, ...]]:
-    """Returns what identifies the content of each project, read from its rows."""
-    for row, name, *end in connection.execute(_PROJECTS).fetchall():
-        rows = ((stored.table, stored.key, whole(stored)) for stored in read_rows(View(connection, row, seal)))
-        yield row, revealed_project(seal, name), *end, journal.rows_hash(rows)
+def _number(table: str, clear: Row) -> int:
+    """Returns a number for a row in clear: equal rows have equal sums in any order. The values of the store differ by the envelope."""
+    if table == "store":
+        return 0
+    return int.from_bytes(hashlib.blake2b(repr((table, clear)).encode(), digest_size=24).digest())
 
 
-def _drop_snapshots(folder: Path, store_id: str) -> None:
-    """Deletes the vector snapshots of the store, which are readable."""
-    for pattern in (f"{store_id}.*.index*", f".{store_id}.*.index*"):
-        for snapshot in folder.glob(pattern):
-            snapshot.unlink(missing_ok=True)
+def _drop_copies(path: Path, store_id: str) -> None:
+    """Deletes the vector snapshots of the store, which are readable, and the copy of the time before an upgrade, which the former key opens."""
+    for pattern in (f"{store_id}.*.index*", f".{store_id}.*.index*", f"{glob.escape(path.name)}{BEFORE_UPGRADE}"):
+        for copy in path.parent.glob(pattern):
+            copy.unlink(missing_ok=True)
 
 
 def _overwrite(source: Connection, path: Path) -> None:
