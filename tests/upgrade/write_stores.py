@@ -120,9 +120,9 @@ CLAIMED = "01a00000-0000-7000-8000-000000000001"
 
 def claim(alma: ALMA) -> None:
     """A learned rule whose outcomes are gone, and counts of which a file had no outcomes."""
+    from alma.evidence import Tally
     from alma.types.evidence import Evidence, evidence_id, task_place, text_key
 
-    from alma.evidence import Tally
     from alma.types.identity import to_micros
     from alma.types.memories import Heuristic
     from alma.types.passages import passages_of

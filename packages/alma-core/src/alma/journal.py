@@ -251,11 +251,8 @@ def passages_removed(count: int) -> Change:
 
 def removed_passages(changes: Iterable[Change]) -> int | None:
     """Returns the number of passages that a purge record erased; `None` for changes of any other record."""
-    return next((change.after["count"] for change in changes if _is_count(change) and change.after is not None), None)
-
-
-def _is_count(change: Change) -> bool:
-    return change.table == PURGE and change.key.startswith("passages")
+    counts = (change for change in changes if change.table == PURGE and change.key.startswith("passages"))
+    return next((change.after["count"] for change in counts if change.after is not None), None)
 
 
 def entombed(key: str, changes: Iterable[Change]) -> bool:

@@ -51,11 +51,11 @@ class MiniLMEmbedder:
     """
 
     def __init__(self, *, threads: int | None = None) -> None:
-        self._threads = threads or min(_processors(), MAX_THREADS)
+        self._threads = threads or min(_count_processors(), MAX_THREADS)
         self._tokenizer = Tokenizer.from_file(str(alma_minilm.TOKENIZER_PATH))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(alma_minilm.TOKEN_LIMIT)
-        self._session = _session()
+        self._session = _create_session()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -94,7 +94,7 @@ class MiniLMEmbedder:
         return np.asarray(vectors[0], np.float32)
 
 
-def _session() -> onnxruntime.InferenceSession:
+def _create_session() -> onnxruntime.InferenceSession:
     """Creates a session with one thread per run: runs are short, and texts run in parallel.
 
     Processors without VNNI would add products of 8-bit numbers in 16 bits, which overflow. The setting avoids that, so that all processors
@@ -111,7 +111,7 @@ def _session() -> onnxruntime.InferenceSession:
         raise EmbeddingError(f"The model file {alma_minilm.MODEL_PATH} could not be loaded: {failure}") from failure
 
 
-def _processors() -> int:
+def _count_processors() -> int:
     """Returns the number of processors that this process may use. In a container they can be fewer than the machine has."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

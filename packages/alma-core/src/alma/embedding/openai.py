@@ -176,18 +176,18 @@ class EndpointEmbedder:
         return answer
 
     def _is_over(self, state: RetryCallState) -> bool:
-        return state.attempt_number > self._max_retries or (_failure(state).asked or 0.0) > LONGEST_ASKED_WAIT
+        return state.attempt_number > self._max_retries or (_failure_of(state).asked or 0.0) > LONGEST_ASKED_WAIT
 
     def _wait(self, state: RetryCallState) -> float:
         """Returns the seconds until the next attempt, of which a random part of up to half is taken off ("equal jitter"). Never shorter than
         what the server asked for."""
         jittered = WAITS(state) * (0.5 + 0.5 * self._chance())
-        asked = _failure(state).asked
+        asked = _failure_of(state).asked
         return jittered if asked is None else asked + jittered * 0.1
 
     def _give_up(self, state: RetryCallState) -> NoReturn:
         tries = f" ({state.attempt_number} tries)" if state.attempt_number > 1 else ""
-        raise EmbeddingError(f"{self._described}: {_failure(state).what}{tries}")
+        raise EmbeddingError(f"{self._described}: {_failure_of(state).what}{tries}")
 
     def _request(self, content: bytes) -> bytes | _Failure:
         """Returns the body of the answer, or a failure that may be retried. Raises `EmbeddingError` for any other failure."""
@@ -196,19 +196,19 @@ class EndpointEmbedder:
         except httpx.TimeoutException as error:
             return _Failure(f"no answer in time ({type(error).__name__})")
         except httpx.TransportError as error:
-            return _Failure(f"no connection ({type(error).__name__}: {self._without_key(str(error))})")
+            return _Failure(f"no connection ({type(error).__name__}: {self._hide_key(str(error))})")
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             # The cause is suppressed, because it carries the request with the key.
-            raise EmbeddingError(f"{self._described}: {type(error).__name__}: {self._without_key(str(error))}") from None
-        return answer.content if answer.is_success else self._refused(answer)
+            raise EmbeddingError(f"{self._described}: {type(error).__name__}: {self._hide_key(str(error))}") from None
+        return answer.content if answer.is_success else self._read_refusal(answer)
 
     def _post(self, content: bytes) -> httpx.Response:
         """Sends a request. A function of its own, so that no function that raises has the key in a variable."""
         headers = {name: value.get_secret_value() for name, value in self._headers.items()}
         return self._client.post(self._url, content=content, headers={"Content-Type": "application/json", **headers})
 
-    def _refused(self, answer: httpx.Response) -> _Failure:
-        code, said = map(self._without_key, _complaint(answer))
+    def _read_refusal(self, answer: httpx.Response) -> _Failure:
+        code, said = map(self._hide_key, _read_complaint(answer))
         status = answer.status_code
         if status in (401, 403):
             raise EmbeddingError(f"{self._described}: the server refuses the key ({status}); look at api_key")
@@ -216,9 +216,9 @@ class EndpointEmbedder:
         if code == OUT_OF_CREDIT or not (status in RETRIED or status >= 500):
             raise EmbeddingError(f"{self._described}: {what}")
         headers = answer.headers
-        return _Failure(what, _asked_wait(headers.get("retry-after"), headers.get("retry-after-ms")))
+        return _Failure(what, _read_wait(headers.get("retry-after"), headers.get("retry-after-ms")))
 
-    def _without_key(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         plain = text.replace(self._key.get_secret_value(), "***") if self._key else text
         return shortened(" ".join(plain.split()), LONGEST_MESSAGE)
 
@@ -240,7 +240,7 @@ class OpenAIEmbedder(EndpointEmbedder):
         dimension: int | None = None,
         **limits: Unpack[Limits],
     ) -> None:
-        key, url = _checked_key(api_key), _checked_url(base_url, "base_url")
+        key, url = _check_key(api_key), _parse_url(base_url, "base_url")
         if key is None and url.host == httpx.URL(OPENAI_URL).host:
             raise ConfigurationError(
                 "The openai embedder needs an api_key, say `openai: {api_key: ${OPENAI_API_KEY}}` in the configuration; "
@@ -268,7 +268,7 @@ class AzureOpenAIEmbedder(EndpointEmbedder):
         dimension: int | None = None,
         **limits: Unpack[Limits],
     ) -> None:
-        key, url = _checked_key(api_key), _checked_url(endpoint, "endpoint")
+        key, url = _check_key(api_key), _parse_url(endpoint, "endpoint")
         if key is None:
             raise ConfigurationError("The azure embedder needs an api_key")
         path = f"{url.path.rstrip('/')}/openai/deployments/{quote(deployment, safe='')}/embeddings"
@@ -282,7 +282,7 @@ def _check_limits(**limits: tuple[float, float]) -> None:
             raise ConfigurationError(f"{name} is {value}; it must be at least {least}")
 
 
-def _checked_key(key: str | SecretStr | None) -> SecretStr | None:
+def _check_key(key: str | SecretStr | None) -> SecretStr | None:
     """Returns the key without surrounding space, None for an empty one. Checks it here, because a driver's error would show the key."""
     plain = (key.get_secret_value() if isinstance(key, SecretStr) else key or "").strip()
     if not (plain.isascii() and plain.isprintable()) or " " in plain:
@@ -290,7 +290,7 @@ def _checked_key(key: str | SecretStr | None) -> SecretStr | None:
     return SecretStr(plain) if plain else None
 
 
-def _checked_url(url: str, name: str) -> httpx.URL:
+def _parse_url(url: str, name: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url.strip())
     except httpx.InvalidURL as error:
@@ -300,7 +300,7 @@ def _checked_url(url: str, name: str) -> httpx.URL:
     return parsed
 
 
-def _complaint(answer: httpx.Response) -> tuple[str, str]:
+def _read_complaint(answer: httpx.Response) -> tuple[str, str]:
     """Returns code and message of the error in the body, empty where they are missing."""
     try:
         error = answer.json()["error"]
@@ -311,19 +311,19 @@ def _complaint(answer: httpx.Response) -> tuple[str, str]:
     return "", str(error)
 
 
-def _failure(state: RetryCallState) -> _Failure:
+def _failure_of(state: RetryCallState) -> _Failure:
     """Returns what the last attempt resulted in. tenacity asks for a wait and for an end after failures only."""
     assert state.outcome is not None
     failure: _Failure = state.outcome.result()
     return failure
 
 
-def _asked_wait(retry_after: str | None, retry_after_ms: str | None) -> float | None:
+def _read_wait(retry_after: str | None, retry_after_ms: str | None) -> float | None:
     """Returns the seconds that a server's headers ask to wait: a number, or a date (RFC 9110, 10.2.3). `None` where they say nothing
     usable."""
-    if (milliseconds := _number(retry_after_ms)) is not None:
+    if (milliseconds := _parse_number(retry_after_ms)) is not None:
         return milliseconds / 1000
-    if (seconds := _number(retry_after)) is not None:
+    if (seconds := _parse_number(retry_after)) is not None:
         return seconds
     try:
         moment = parsedate_to_datetime(retry_after or "")
@@ -333,7 +333,7 @@ def _asked_wait(retry_after: str | None, retry_after_ms: str | None) -> float | 
     return max(0.0, (aware - utc_now()).total_seconds())
 
 
-def _number(text: str | None) -> float | None:
+def _parse_number(text: str | None) -> float | None:
     try:
         value = float(text or "")
     except ValueError:

@@ -65,11 +65,11 @@ class SentenceTransformersEmbedder:
     ) -> None:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size is {batch_size}; it must be at least 1")
-        folder = _folder(model, revision, cache_folder)
+        folder = _find_folder(model, revision, cache_folder)
         self._batch_size = batch_size
         self._lock = threading.RLock()
-        self._model = _loaded(folder, device)
-        self._fingerprint = self._described(folder)
+        self._model = _load_model(folder, device)
+        self._fingerprint = self._describe(folder)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -89,7 +89,7 @@ class SentenceTransformersEmbedder:
             raise EmbeddingError(f"The model could not embed a batch that begins with {texts[0][:80]!a}: {failure}") from failure
         return np.asarray(vectors, np.float32)
 
-    def _described(self, folder: Path) -> Fingerprint:
+    def _describe(self, folder: Path) -> Fingerprint:
         weights = next(iter(self._model.parameters()))
         return Fingerprint(
             model=MODEL,
@@ -101,7 +101,7 @@ class SentenceTransformersEmbedder:
         )
 
 
-def _folder(model: str, revision: str | None, cache_folder: str | None) -> Path:
+def _find_folder(model: str, revision: str | None, cache_folder: str | None) -> Path:
     if Path(model).expanduser().is_dir():
         return Path(model).expanduser()
     if model.startswith((".", "/", "~")) or "\\" in model:
@@ -114,7 +114,7 @@ def _folder(model: str, revision: str | None, cache_folder: str | None) -> Path:
         ) from failure
 
 
-def _loaded(folder: Path, device: str | None) -> Any:
+def _load_model(folder: Path, device: str | None) -> Any:
     _check_modules(folder)
     try:
         with _quietly():
@@ -153,13 +153,13 @@ def _quietly() -> Iterator[None]:
 
 def _checksum(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(set(_hashed(folder))):
+    for path in sorted(set(_list_hashed(folder))):
         with (folder / path).open("rb") as file:
             digest.update(f"{path}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
-def _hashed(folder: Path) -> Iterator[str]:
+def _list_hashed(folder: Path) -> Iterator[str]:
     for pattern in HASHED:
         for path in folder.rglob(pattern):
             place = path.relative_to(folder)

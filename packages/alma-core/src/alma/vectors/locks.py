@@ -6,7 +6,6 @@ from threading import Condition, RLock, get_ident
 from types import FrameType, TracebackType
 
 from alma.errors import StorageError
-from alma.stacks import runs
 
 LOOK_SECONDS = 1.0
 """A thread that waits looks this often for blocks that an interrupt ended without leaving."""
@@ -86,7 +85,7 @@ class SharedLock:
 
 def _still_running(blocks: Mapping[int, FrameType]) -> dict[int, FrameType]:
     stacks = sys._current_frames()
-    return {thread: block for thread, block in blocks.items() if runs(block, stacks.get(thread))}
+    return {thread: block for thread, block in blocks.items() if _runs(block, stacks.get(thread))}
 
 
 class _Block:
@@ -102,3 +101,13 @@ class _Block:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._lock.leave()
+
+
+def _runs(block: FrameType, frame: FrameType | None) -> bool:
+    """Returns True if a function is the one of the frame, or one of those that called it. `None` is the frame of a thread that has ended.
+
+    An interrupt (Ctrl-C) between two instructions can end a block before it has left what it entered.
+    """
+    while frame is not None and frame is not block:
+        frame = frame.f_back
+    return frame is not None
