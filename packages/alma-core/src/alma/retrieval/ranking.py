@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _UNUSED = (0, 0, 0, 0, 0.0, 0.0)
+"""The last columns of a candidate that was never shown."""
 
 
 class Contender(NamedTuple):
@@ -112,13 +113,14 @@ def rank_contenders(
 
 def _score(contender: Contender, candidate: Candidate, kinds: Mapping[int, str], profile: scoring.Profile, now: int) -> Ranked:
     """Returns a contender with its score: the weighed factors, times the multiplier for measured usefulness."""
-    kind, usage = kinds[candidate.partition], candidate.usage
+    kind = kinds[candidate.partition]
     factors = {
         "similarity": contender.similarity,
         "recency": scoring.recency(candidate.seen_at, now, profile.half_life_days),
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    useful = scoring.usefulness(*usage) if profile.counts_usefulness and usage != _UNUSED else 1.0
+    is_used = candidate[-len(_UNUSED) :] != _UNUSED  # not `candidate.usage`: a call for each contender
+    useful = scoring.usefulness(*candidate.usage) if is_used and profile.counts_usefulness else 1.0
     score = useful * profile.score(factors, kind)
     return Ranked(contender.memory, kind, score, factors, useful, contender.copies, candidate.content_hash)

@@ -98,8 +98,9 @@ def rank(room: Room, query: Query, chosen: Sequence[Contender]) -> Ranking:
         candidates, hidden = _limit_own_words(room, query, chosen, candidates)
         order = score(query, chosen, candidates, query.top_k)
         memories = room.project.memories([item.memory for item in order])
-    folded = _fold_attempts(order, memories)
-    if any(_attempt_of(memory) for memory in memories.values() if memory.kind == MemoryType.OUTCOME):
+    attempts = _group_attempts(order, memories)
+    folded = _fold_attempts(attempts, memories)
+    if attempts:
         wider = score(query, chosen, candidates, len(chosen))  # another outcome of an attempt may stand behind
         first = {item.memory for item in order}
         behind = [item.memory for item in wider if item.kind == MemoryType.OUTCOME and item.memory not in first]
@@ -155,13 +156,18 @@ def _limit_own_words(
     return [one for one in aged if one.memory not in hidden], hidden
 
 
-def _fold_attempts(order: Sequence[Ranked], memories: Memories) -> dict[int, int]:
-    """Returns the outcomes to be left out, each with the one that stands for its attempt: the run's own if it was judged, else a step that
-    failed."""
+def _group_attempts(order: Sequence[Ranked], memories: Memories) -> dict[tuple[str, str], list[int]]:
+    """Returns the outcomes of each attempt, best first."""
     attempts: dict[tuple[str, str], list[int]] = {}
     for item in order:
-        if (attempt := _attempt_of(memories.get(item.memory))) is not None:
+        if item.kind == MemoryType.OUTCOME and (attempt := _attempt_of(memories.get(item.memory))) is not None:
             attempts.setdefault(attempt, []).append(item.memory)
+    return attempts
+
+
+def _fold_attempts(attempts: Mapping[tuple[str, str], Sequence[int]], memories: Memories) -> dict[int, int]:
+    """Returns the outcomes to be left out, each with the one that stands for its attempt: the run's own if it was judged, else a step that
+    failed."""
     result: dict[int, int] = {}
     for rows in attempts.values():
         best = max(rows, key=lambda row: _worth(memories[row]))
