@@ -37,6 +37,23 @@ def test_an_interval_covers_the_rate_in_nine_of_ten_ways(kind):
     assert np.mean((lower <= rates) & (rates <= upper)) >= 0.89
 
 
+@pytest.mark.parametrize(
+    ("successes", "trials", "lower", "upper"),
+    [
+        (0, 0, 0, 1),
+        (0, 1, 0, 0.8533),
+        (3, 5, 0.2094, 0.9056),
+        (7, 10, 0.3942, 0.9073),
+        (0, 20, 0, 0.1166),
+        (50, 100, 0.4032, 0.5968),
+    ],
+)
+def test_bounds_are_the_quantiles_of_the_posterior(successes, trials, lower, upper):
+    found = bound(np.array([successes, trials - successes], dtype=float), np.array([trials, trials], dtype=float))
+    assert found[0] == pytest.approx([lower, 1 - upper], abs=0.002)
+    assert found[1] == pytest.approx([upper, 1 - lower], abs=0.002)
+
+
 def test_runs_of_one_task_or_session_are_worth_less_than_as_many_tasks():
     tasks = weigh([make_trial(n, f"task {n}") for n in range(6)], None).effective
     retries = weigh([make_trial(n, "task") for n in range(6)], None).effective

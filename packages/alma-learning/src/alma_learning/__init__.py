@@ -4,7 +4,7 @@ from alma_learning.actions import is_warned_of, name_same_action, words_of_code
 from alma_learning.background import SENTENCES
 from alma_learning.caches import forget_texts
 from alma_learning.differences import differ, normalise
-from alma_learning.estimate import ALIKE
+from alma_learning.estimate import ALIKE, bound
 from alma_learning.projection import Projection
 from alma_learning.table import Found, Row, Side, Status, Table
 from alma_learning.trials import Embedding, Needed, Question, Trial, Vectors
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "Trial",
     "Vectors",
+    "bound",
     "differ",
     "forget_texts",
     "is_warned_of",

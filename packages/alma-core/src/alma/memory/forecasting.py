@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from alma.evidence import Tally, rest
+from alma.evidence import bound_rate
 from alma.types.episodes import Forecast
 
 LEAST_JUDGED = 5
@@ -15,6 +15,8 @@ SHARPNESS = 3
 """The power to which likeness is raised: with 1, attempts that share only the usual tools outweigh those that are really alike."""
 
 PRIOR_TRIALS = 1.0
+USUAL_SUCCESSES, USUAL_TRIALS = 2, 4
+"""Added to the counts of all attempts (Agresti and Coull 1998)."""
 
 Tool = tuple[str, bool | None]
 """A tool, and whether the step went well; `None` where it was not judged."""
@@ -63,10 +65,10 @@ def forecast(bag: Bag, judged: Sequence[JudgedBag]) -> Forecast | None:
     weights = [likeness(bag, one.bag) ** SHARPNESS for one in judged]
     trials = math.fsum(weights)
     successes = min(math.fsum(weight * one.worth for weight, one in zip(weights, judged, strict=True)), trials)
-    usual = rest(math.fsum(one.worth for one in judged), len(judged))
+    usual = (math.fsum(one.worth for one in judged) + USUAL_SUCCESSES) / (len(judged) + USUAL_TRIALS)
     rate = (successes + PRIOR_TRIALS * usual) / (trials + PRIOR_TRIALS)
-    around = Tally(successes, trials).interval()
-    return Forecast(rate=rate, lower=min(around.lower, rate), upper=max(around.upper, rate), judged=len(judged))
+    lower, upper = bound_rate(successes, trials)
+    return Forecast(rate=rate, lower=min(lower, rate), upper=max(upper, rate), judged=len(judged))
 
 
 def doubt(found: Forecast | None) -> float:

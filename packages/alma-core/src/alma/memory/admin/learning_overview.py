@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from alma.evidence import Tally
+from alma.evidence import bound_rate
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
 from alma.memory.rules import Records, Rule, owners_with_outcomes, rules_of
@@ -116,11 +116,12 @@ def _runs(room: Room) -> tuple[RunsView, ...]:
 
 
 def _group(runs: Sequence[Candidate]) -> RunsView:
-    counts = Tally(math.fsum(run.successes or 0.0 for run in runs), float(len(runs)))
+    successes = math.fsum(run.successes or 0.0 for run in runs)
+    lower, upper = bound_rate(successes, len(runs))
     return RunsView(
         first=from_micros(runs[0].seen_at),
         last=from_micros(runs[-1].seen_at),
         trials=len(runs),
-        successes=counts.successes,
-        interval=Range(lower=(around := counts.interval()).lower, upper=around.upper),
+        successes=successes,
+        interval=Range(lower=lower, upper=upper),
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from alma.evidence import Tally
+from alma.evidence import bound_rate
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.ways import found_record, question_of, records_in
@@ -11,7 +11,7 @@ from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.sentences import times
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
-from alma_learning import ALIKE, Table
+from alma_learning import ALIKE, Table, bound_one
 
 EVEN = 0.5
 PRIOR_TRIALS = 2.0
@@ -88,19 +88,19 @@ def _of_task(table: Table, rows: tuple[StrategyRecord, ...]) -> _Known:
     wholes, parts, runs = table.own
     own, worth = wholes + parts / 2, table.successes + table.partials / 2
     share = _independent_share(table)
-    around = Tally(own + share * (worth - own), runs + share * (table.trials - runs)).interval()
+    lower, upper = bound_rate(own + share * (worth - own), runs + share * (table.trials - runs))
     kind = (worth + PRIOR_TRIALS * table.base) / (table.trials + PRIOR_TRIALS)
     score = (own + PRIOR_TRIALS * kind) / (runs + PRIOR_TRIALS)
     judgement = Judgement.UNDECIDED
-    if around.lower > EVEN:
+    if lower > EVEN:
         judgement = Judgement.SEEMS_TO_WORK
-    elif around.upper < EVEN:
+    elif upper < EVEN:
         judgement = Judgement.SEEMS_TO_FAIL
     in_part = f", {table.partials} in part" if table.partials else ""
     said = f"worked {table.successes} of {times(table.trials)} ({table.tasks} task{'' if table.tasks == 1 else 's'}{in_part})"
     if 0 < runs < table.trials:
         said += f", this very task {wholes} of {times(runs)}"
-    interval = Range(lower=min(around.lower, score), upper=max(around.upper, score))
+    interval = Range(lower=min(lower, score), upper=max(upper, score))
     return _Known(score, interval, table.trials, table.successes, judgement, said, rows)
 
 
