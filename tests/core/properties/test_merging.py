@@ -186,6 +186,11 @@ def test_a_change_in_one_clone_reaches_the_others(clones: Clones, act: str, pick
     assert not (base.keys() - clone.keys()) & merged.keys()
 
 
+def test_a_use_that_was_not_counted_is_none_in_any_order(clones: Clones) -> None:
+    own = steps(("attempt", 26), ("forget", 105), ("attempt", 177), ("attempt", 132), ("attempt", 200))
+    check(clones, [], [[], own, []])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 3])
 @settings(deadline=None, max_examples=8)

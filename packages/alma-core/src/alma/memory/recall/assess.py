@@ -11,7 +11,7 @@ from alma.memory.rules import Records
 from alma.memory.scopes import hint_of_agent, readable
 from alma.types.sentences import times
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord
-from alma_learning import ALIKE, Table, bound_one
+from alma_learning import ALIKE, Table
 
 EVEN = 0.5
 PRIOR_TRIALS = 2.0

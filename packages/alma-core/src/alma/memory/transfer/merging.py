@@ -243,13 +243,13 @@ class _Merging:
         otherwise."""
         of_both = self.used.get(key, {})
         sides = [(_usage_of(line), own.get(key, {})) for line, own in ((mine, self.used_here), (theirs, self.used_there)) if line]
-        if not of_both and not any(usage for usage, _ in sides):
-            return None
         totals = {}
         for name in ExportedUsage.model_fields:
             otherwise = max((getattr(usage, name) if usage else 0) - own.get(name, 0) for usage, own in sides)
             totals[name] = max(0, otherwise + of_both.get(name, 0))
-        return ExportedUsage.model_validate(totals)
+        # an episode may state a use that was not counted, as of a memory that was archived
+        is_counted = any(totals.values()) or any(usage for usage, _ in sides)
+        return ExportedUsage.model_validate(totals) if is_counted else None
 
     def _note_purges(self) -> None:
         """Keeps what the file knows to have been purged, for the files that come after it."""
