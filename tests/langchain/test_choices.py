@@ -9,12 +9,9 @@ from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool, tool
 
 from alma import ALMA
-from alma.integration import named_call
 from alma_langchain import (
     ALMACallbackHandler,
     ALMAMiddleware,
-    ToolUse,
-    tool_with_arguments,
     tool_with_choices,
     tools_succeeded,
 )
@@ -89,21 +86,7 @@ def test_a_way_that_is_any_text_tells_the_failed_one_from_the_good_one(alma: ALM
     assert "[A2]" not in told
 
 
-@pytest.mark.parametrize("say", [named_call, tool_with_choices, tool_with_arguments])
-def test_a_secret_is_never_told(say: Any) -> None:
-    secrets = dict.fromkeys(["password", "apiKey", "authorization", "token", "db_secret"], "hunter2")
-    use = ToolUse("login", {"user": "ann", "nested": {"password": "hunter2"}, **secrets}, frozenset(secrets))
-    assert "hunter2" not in say(use)
-    assert 'password="***"' in say(use)
-
-
 def test_what_may_not_be_told_can_be_left_to_the_choices(alma: ALMA) -> None:
     learning = ALMAMiddleware(alma, agent="dev", action=tool_with_choices)
     invoke(create_agent(scripted(call("deploy", user="ann", way="rolling"), "Done."), [deploy], middleware=[learning]))
     assert steps(alma) == [('deploy(user, way="rolling")', True, None)]
-
-
-def test_all_values_are_told_where_that_is_wanted() -> None:
-    use = ToolUse("move", {"where": "eu-north", "fast": False})
-    assert tool_with_arguments(use) == 'move(fast=false, where="eu-north")'
-    assert tool_with_arguments(ToolUse("look", {})) == "look"

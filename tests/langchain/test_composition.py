@@ -253,23 +253,6 @@ def test_a_store_that_fails_stops_the_agent_if_that_is_wanted(alma: ALMA, monkey
             invoke(agent)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_an_evaluator_judges_and_one_that_fails_leaves_the_run_unverified(alma: ALMA, is_async: bool) -> None:
-    async def judge(run: FinishedRun) -> bool:
-        await asyncio.sleep(0)
-        return run.steps[-1].ok is True
-
-    def fail(run: FinishedRun) -> bool:
-        raise LookupError("no such rubric")
-
-    model = scripted(call("deploy", way="blue-green"), "Done.")
-    invoke(create_agent(model, [deploy], middleware=[ALMAMiddleware(alma, agent="a", evaluator=judge)]), is_async=is_async)
-    middleware = ALMAMiddleware(alma, agent="b", evaluator=fail)
-    invoke(create_agent(model, [deploy], middleware=[middleware]), is_async=is_async)
-    assert sorted(runs(alma)) == [("a", "success"), ("b", "unverified")]
-    assert [str(error) for error in middleware.errors] == ["no such rubric"]
-
-
 def test_what_an_evaluator_gives_is_awaited_also_where_a_loop_is_running_and_nothing_can_be(alma: ALMA) -> None:
     class Judge:
         async def __call__(self, run: FinishedRun) -> tuple[str, str]:
@@ -298,22 +281,6 @@ def test_a_run_that_another_middleware_ends_before_it_began_is_not_recorded(alma
     assert runs(alma) == []
     assert len(middleware._runs) == 0
     assert not middleware.errors
-
-
-@pytest.mark.parametrize("verdict", [("success", "why", 0.9), (), (1, 2, 3), 0.9, "splendid", ("splendid", "why")])
-@pytest.mark.parametrize("way_by", ["middleware", "handler"])
-@pytest.mark.parametrize("is_async", [False, True])
-def test_a_verdict_that_is_none_leaves_the_run_unverified_and_the_agent_alone(
-    alma: ALMA, verdict: Any, way_by: str, is_async: bool
-) -> None:
-    way = Way(alma, way_by, is_async, evaluator=lambda run: verdict)
-    agent = way.agent("Done.")
-    followed = way.middleware if way.has_middleware else way.handler
-    config = {} if way.has_middleware else {"callbacks": [way.handler]}
-    assert invoke(agent, is_async=is_async, config=config)["messages"][-1].text == "Done."
-    assert runs(alma) == [("dev", "unverified")]
-    assert [type(error).__name__ for error in followed.errors] == ["ValidationError"]
-    assert followed.recorder.live == 0
 
 
 @pytest.mark.parametrize("way_by", ["middleware", "handler", "both"])

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import requires, version
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -32,10 +32,6 @@ def python(code: str, *, hidden: tuple[str, ...] = ()) -> str:
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, env=os.environ, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def test_the_package_its_module_and_the_core_have_one_version() -> None:
-    assert alma_langchain.__version__ == version("alma-langchain") == version("alma-core")
 
 
 def test_no_other_adapter_is_in_this_environment() -> None:

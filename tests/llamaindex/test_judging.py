@@ -27,30 +27,6 @@ def test_without_anybody_to_judge_a_run_is_unverified(alma: ALMA) -> None:
     assert learner.errors == []
 
 
-async def judge(run: AgentRun) -> tuple[str, str]:
-    await asyncio.sleep(0)
-    return ("failure", f"{run.agent} said {run.output!r} after {[step.action for step in run.steps]}")
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "outcome", "error", "feedback"),
-    [
-        (lambda run: True, "success", None, None),
-        (lambda run: "partial", "partial", None, None),
-        (lambda run: ("Success", "tests are green"), "success", None, "tests are green"),
-        (lambda run: None, "unverified", None, None),
-        (judge, "failure", None, "dev said 'done' after ['ok']"),
-    ],
-)
-def test_an_evaluator_says_how_a_run_went(
-    alma: ALMA, evaluator: Any, outcome: str, error: str | None, feedback: str | None
-) -> None:
-    memory = ALMAMemory.from_defaults(alma, agent="dev", evaluator=evaluator)
-    run(agent_of([[("ok", {})], "done"]), memory)
-    (record,) = episodes(alma)
-    assert (record.outcome, record.error, record.feedback) == (outcome, error, feedback)
-
-
 async def is_cancelled(run: AgentRun) -> bool:
     raise asyncio.CancelledError
 
@@ -62,9 +38,7 @@ def test_a_run_that_failed_by_its_last_step_is_one_note_with_it(alma: ALMA, reas
     assert len(alma.retrieve(TASK, "dev").notes()) == 1
 
 
-@pytest.mark.parametrize(
-    "wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object(), lambda run: sys.exit(), is_cancelled]
-)
+@pytest.mark.parametrize("wrong", [lambda run: sys.exit(), is_cancelled])
 def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALMA, wrong: Any) -> None:
     with ALMALearner(alma, evaluator=wrong) as learner:
         run(agent_of(["done"]), memory_of(alma))

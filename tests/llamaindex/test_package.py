@@ -4,17 +4,9 @@ import importlib.util
 import os
 import subprocess
 import sys
-from importlib.metadata import requires, version
+from importlib.metadata import requires
 
 import alma_llamaindex
-
-
-def test_the_package_and_its_module_have_one_version() -> None:
-    assert alma_llamaindex.__version__ == version("alma-llamaindex")
-
-
-def test_the_core_has_the_same_version() -> None:
-    assert version("alma-core") == alma_llamaindex.__version__
 
 
 def test_no_other_adapter_is_in_this_environment() -> None:

@@ -69,6 +69,13 @@ def test_all_packages_have_one_version() -> None:
     assert {read(project)["project"]["version"] for project in PROJECTS} == {"0.1.0"}
 
 
+@pytest.mark.parametrize("project", MEMBERS, ids=name_of)
+def test_a_module_that_states_a_version_states_that_of_its_package(project: Path) -> None:
+    (module,) = (project.parent / "src").glob("*/__init__.py")
+    stated = re.findall(r'^__version__ = "(.+)"$', module.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert set(stated) <= {read(project)["project"]["version"]}
+
+
 @pytest.mark.parametrize("project", PROJECTS, ids=name_of)
 def test_every_dependency_has_a_lower_bound(project: Path) -> None:
     own = re.compile(r"^alma-core\[")  # the root takes the workspace's own core

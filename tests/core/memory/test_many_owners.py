@@ -64,12 +64,12 @@ def assert_alike(
     make: pytest.TempPathFactory, known: Sequence[Item], items: Sequence[Item], one_by_one: Callable[[ALMA], object]
 ) -> None:
     with store(make.mktemp("store"), known) as alma:
-        before = len(list(alma._room.project.entries()))
+        before = alma.stats().journal_records
         stored = alma.learn_many(items)
         assert [(one.agent, one.user_id, one.task_description) for one in stored] == [
             (item["agent"], item.get("user_id"), item["task"]) for item in items
         ]
-        assert len(list(alma._room.project.entries(after=before))) == 1
+        assert alma.stats().journal_records == before + 1
         at_once = left(alma)
     with store(make.mktemp("store"), known) as alma:
         one_by_one(alma)

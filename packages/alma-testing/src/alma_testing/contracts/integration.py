@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from alma import ALMA
-from alma.errors import AlmaError
+from alma.errors import AlmaError, ValidationError
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict
 
@@ -66,6 +66,11 @@ def slow(way: str) -> str:
     raise TimeoutError(f"no answer after 30 s from {way}")
 
 
+def log_in(user: str, password: str) -> str:
+    """Logs in."""
+    return f"{user} is in"
+
+
 @dataclass(frozen=True)
 class Scene:
     """A run for the framework to play.
@@ -107,6 +112,11 @@ Attempt: TypeAlias = tuple[str, str, str | None, tuple[Said, ...]]
 def repaired(**given: Any) -> Scene:
     """Returns a scene with a failure, its repair, and an answer."""
     return Scene([Call("deploy", {"way": "rolling"}), Call("deploy", {"way": "blue-green"}), "It is live."], **given)
+
+
+def logged_in(options: Mapping[str, Any]) -> Scene:
+    """Returns a scene with a call whose arguments hold a name and a password."""
+    return Scene([Call("log_in", {"user": "ann", "password": "hunter2"}), "It is live."], tools=[log_in], options=options)
 
 
 def went_well(run: "RunView") -> bool:
@@ -367,6 +377,29 @@ class IntegrationContract(ABC):
         assert [outcome for _, outcome, _, _ in attempts(store)] == ["unverified"]
         assert [type(problem) for problem in played.problems] == [KeyError]
 
+    @pytest.mark.parametrize(
+        ("verdict", "outcome", "reason"),
+        [
+            (True, "success", None),
+            ("Partial", "partial", None),
+            (("failure", "the page stays blank"), "failure", "the page stays blank"),
+            (None, "unverified", None),
+        ],
+    )
+    def test_an_evaluator_returns_a_verdict_with_or_without_a_reason(
+        self, store: ALMA, verdict: object, outcome: str, reason: str | None
+    ) -> None:
+        self.play(store, Scene(["It is live."], options={"evaluator": lambda run: verdict}))
+        [record] = records(store)
+        assert (record.outcome, record.feedback) == (outcome, reason)
+
+    @pytest.mark.parametrize("verdict", ["splendid", 0.9, ("success", "why", 0.9)])
+    def test_a_value_that_is_no_verdict_leaves_the_run_unverified(self, store: ALMA, verdict: object) -> None:
+        played = self.play(store, Scene(["It is live."], options={"evaluator": lambda run: verdict}))
+        assert played.answer == "It is live."
+        assert [outcome for _, outcome, _, _ in attempts(store)] == ["unverified"]
+        assert [type(problem) for problem in played.problems] == [ValidationError]
+
     def test_an_evaluator_that_waits_for_another_run_holds_up_nobody(self, store: ALMA) -> None:
         has_ended = threading.Event()
 
@@ -443,12 +476,33 @@ class IntegrationContract(ABC):
         assert "Sundays" not in seen["bob"]
 
     def test_what_is_redacted_is_stored_nowhere(self, store: ALMA) -> None:
-        def redact(text: str) -> str:
-            return text.replace("auth", "***")
-
-        self.play(store, repaired(options={**JUDGED, "redact": redact}))
+        options = {
+            "evaluator": lambda run: ("success", "auth answers"),
+            "strategy": lambda run: "auth first",
+            "redact": lambda text: text.replace("auth", "***"),
+        }
+        self.play(store, repaired(options=options))
         [record] = records(store)
+        assert (record.strategy, record.feedback) == ("*** first", "*** answers")
         assert "auth" not in record.model_dump_json()
+
+    def test_what_cannot_be_redacted_is_left_out(self, store: ALMA) -> None:
+        def redact(text: str) -> str:
+            if "ann" in text:
+                raise LookupError("no words")
+            return text
+
+        played = self.play(store, logged_in({**JUDGED, "redact": redact}))
+        [record] = records(store)
+        assert [step.action for step in record.steps] == ["log_in"]
+        assert "ann" not in record.model_dump_json()
+        assert {str(problem) for problem in played.problems} == {"no words"}
+
+    def test_an_argument_that_is_named_like_a_secret_is_stored_nowhere(self, store: ALMA) -> None:
+        self.play(store, logged_in(JUDGED))
+        [record] = records(store)
+        assert [step.action for step in record.steps] == ['log_in(password="***", user="ann")']
+        assert "hunter2" not in record.model_dump_json()
 
     def test_citations_count_as_use(self, store: ALMA) -> None:
         seen: list[RunView] = []
