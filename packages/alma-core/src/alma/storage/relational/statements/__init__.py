@@ -3,13 +3,11 @@
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.statements.copying import copying_statements
-from alma.storage.relational.statements.figures import figure_statements
-from alma.storage.relational.statements.logical import logical_statements
 from alma.storage.relational.statements.main import main_statements
 from alma.storage.relational.statements.upkeep import upkeep_statements
 
 
 def statements() -> dict[str, ClauseElement]:
     """All of them. A session runs them by these names."""
-    by_room = (main_statements, logical_statements, figure_statements, upkeep_statements, copying_statements)
+    by_room = (main_statements, upkeep_statements, copying_statements)
     return {name: statement for made in by_room for name, statement in made().items()}
