@@ -33,7 +33,6 @@ from alma.storage.relational.statements.pieces import (
     rows_given,
     rows_of,
     updating,
-    updating_rows,
 )
 from alma.storage.relational.text_index import OTHER_WEIGHT
 
@@ -126,9 +125,7 @@ def _of_rows() -> dict[str, ClauseElement]:
         "passage_rows": passages.where(_p.project == given("project")).order_by(_p.row),
         "passages_of": passages.where(*of_memory).order_by(_p.position),
         "passage_at": passages.where(*of_memory, _p.position == given("position")),
-        "passage_update": updating_rows(
-            PASSAGE, ("row",), *(column.name for column in _p if column.name not in ("row", "project"))
-        ),
+        "passage_update": updating(PASSAGE, "row", *(column.name for column in _p if column.name not in ("row", "project"))),
         "passage_delete": sa.delete(PASSAGE).where(_p.row == given("of_row")),
         "usage_rows": usages.where(_m.project == given("project")).order_by(_u.memory),
         "usage_of": usages.where(*of_memory),
@@ -206,7 +203,6 @@ def _of_samples() -> dict[str, ClauseElement]:
 def _of_records() -> dict[str, ClauseElement]:
     by_version = sa.select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
     of_kind = (RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
-    is_version = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")]
     return {
         "records_by_key": by_version.add_columns(RECORD.c.updated_at).where(*of_kind, RECORD.c.key.in_(given_in("keys"))),
         "records_of_kind": by_version.where(*of_kind).order_by(RECORD.c.key),
@@ -219,7 +215,9 @@ def _of_records() -> dict[str, ClauseElement]:
         .offset(ZERO),
         "record_insert": inserting(RECORD),
         "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
-        "record_take": sa.delete(RECORD).where(*is_version).returning(RECORD.c.body, RECORD.c.updated_at),
+        "record_take": sa.delete(RECORD)
+        .where(*(RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")))
+        .returning(RECORD.c.body, RECORD.c.updated_at),
     }
 
 

@@ -153,14 +153,8 @@ def replacing(table: sa.Table, *keys: str, follows: str | None = None) -> sa.Ins
     )
 
 
-def rows_of(table: sa.Table, *, prefix: str = "", **names: str) -> sa.CTE:
+def rows_of(table: sa.Table, **names: str) -> sa.CTE:
     """Rows that are given, of one value a name, each of the type of a column: one of them here, as many as needed in `Session.many`."""
     kinds = {name: table.c[of].type for name, of in names.items()}
-    row = tuple(_Typed(given(f"{prefix}{name}"), kind) for name, kind in kinds.items())
+    row = tuple(_Typed(given(name), kind) for name, kind in kinds.items())
     return sa.values(*(sa.column(name, kind) for name, kind in kinds.items()), name="given").data([row]).cte("given")
-
-
-def updating_rows(table: sa.Table, keys: Sequence[str], *columns: str) -> sa.Update:
-    """New values of some columns, in each row whose keys are given; keys and values are given as `new_COLUMN`."""
-    rows = rows_of(table, prefix="new_", **{name: name for name in (*keys, *columns)})
-    return sa.update(table).values({name: rows.c[name] for name in columns}).where(*(table.c[key] == rows.c[key] for key in keys))
