@@ -1,7 +1,5 @@
 """The statements of figures, export, verification, purging and re-embedding."""
 
-from typing import Any
-
 import sqlalchemy as sa
 from sqlalchemy.sql import ClauseElement
 
@@ -34,8 +32,13 @@ _m, _p, _v, _u = MEMORY.c, PASSAGE.c, VECTOR.c, USAGE.c
 
 
 def upkeep_statements() -> dict[str, ClauseElement]:
-    """Statements of calls that a program makes now and then."""
-    return {**_values(), **_figures(), **_exported(), **_verified(), **_of_strategies(), **_next_vectors()}
+    """Statements of opening, figures, lists and purges."""
+    return {**_values(), **_figures(), **_lists(), **_purged()}
+
+
+def rare_statements() -> dict[str, ClauseElement]:
+    """Statements of export, verification and re-embedding, which SQLite's sessions compile when they first run one."""
+    return {**_exported(), **_verified(), **_next_vectors()}
 
 
 def _values() -> dict[str, ClauseElement]:
@@ -110,18 +113,36 @@ def _exported() -> dict[str, ClauseElement]:
         "export_counts": sa.select(*(count.scalar_subquery().label(name) for name, count in counted.items())),
         "export_numbers": sa.select(_m.row).where(mine).order_by(_m.row),
         "memory_by_row": sa.select(MEMORY).where(_m.row == number("row")),
-        "listed_oldest": _listed().order_by(_m.created_at, _m.row).limit(number("limit")).offset(ZERO),
-        "listed_newest": _listed().order_by(_m.created_at.desc(), _m.row.desc()).limit(number("limit")).offset(ZERO),
     }
 
 
-def _listed() -> sa.Select[Any]:
-    return sa.select(_m.row).where(
+def _lists() -> dict[str, ClauseElement]:
+    listed = sa.select(_m.row).where(
         _m.project == number("project"),
         _m.archived_at.is_(None),
         _m.partition.in_(rows_given()),
         sa.or_(optional("since", sa.BigInteger()).is_(None), _m.created_at >= number("since")),
     )
+    return {
+        "listed_oldest": listed.order_by(_m.created_at, _m.row).limit(number("limit")).offset(ZERO),
+        "listed_newest": listed.order_by(_m.created_at.desc(), _m.row.desc()).limit(number("limit")).offset(ZERO),
+    }
+
+
+def _purged() -> dict[str, ClauseElement]:
+    outcomes = MEMORY.join(PARTITION, PARTITION.c.row == _m.partition)
+    is_outcome = PARTITION.c.kind == sa.literal_column("'outcome'")
+    used = sa.select(_m.partition).where(_m.project == number("project"))
+    return {
+        "partitions_unused": sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+            PARTITION.c.project == number("project"), PARTITION.c.row.not_in(used)
+        ),
+        "partition_delete": sa.delete(PARTITION).where(PARTITION.c.row == number("of_row")),
+        "outcome_bodies": sa.select(_m.project, _m.id, _m.body).select_from(outcomes).where(is_outcome),
+        "outcome_bodies_in": sa.select(_m.id, _m.partition, _m.body)
+        .select_from(outcomes)
+        .where(PARTITION.c.project == number("project"), is_outcome),
+    }
 
 
 def _verified() -> dict[str, ClauseElement]:
@@ -131,29 +152,12 @@ def _verified() -> dict[str, ClauseElement]:
         "removed_counts": sa.select(REMOVED.c.seq, sa.func.count())
         .where(REMOVED.c.project == number("project"))
         .group_by(REMOVED.c.seq),
-        "partitions_unused": sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
-            PARTITION.c.project == number("project"),
-            PARTITION.c.row.not_in(sa.select(_m.partition).where(_m.project == number("project"))),
-        ),
-        "partition_delete": sa.delete(PARTITION).where(PARTITION.c.row == number("of_row")),
         "partitions_used": sa.select(
             PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind, is_used.label("is_used")
         ).where(PARTITION.c.project == number("project")),
         "vector_rows": sa.select(_v.row, _v.text_hash, _v.embedder, _v.vector, _v.checksum).where(
             _v.project == number("project")
         ),
-    }
-
-
-def _of_strategies() -> dict[str, ClauseElement]:
-    """Outcomes, which name strategies."""
-    outcomes = MEMORY.join(PARTITION, PARTITION.c.row == _m.partition)
-    is_outcome = PARTITION.c.kind == sa.literal_column("'outcome'")
-    return {
-        "outcome_bodies": sa.select(_m.project, _m.id, _m.body).select_from(outcomes).where(is_outcome),
-        "outcome_bodies_in": sa.select(_m.id, _m.partition, _m.body)
-        .select_from(outcomes)
-        .where(PARTITION.c.project == number("project"), is_outcome),
     }
 
 
