@@ -12,7 +12,7 @@ from typing import Any
 from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, UPGRADED, Change, State
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.lookups import Partitions
-from alma.storage.relational.replay import Expected, replay
+from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.rows import UNREADABLE, Row
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session

@@ -15,8 +15,8 @@ from alma.storage.relational.applying import store_vectors
 from alma.storage.relational.hidden_keys import hide_touched
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.lookups import Partitions
+from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.reembedding import dimensions_of
-from alma.storage.relational.replay import Expected, replay
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import is_whole
