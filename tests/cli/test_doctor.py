@@ -12,7 +12,7 @@ import pytest
 from alma import ALMA
 from alma.embedding import create_embedder
 from alma.errors import ConfigurationError
-from alma.storage.sqlite import engine
+from alma.storage.sqlite import database
 from alma.types.embedding import Fingerprint
 from alma_cli import checks
 from alma_cli.checks import CheckFailedError, check_ownership, judge_embedder, judge_meanings
@@ -167,7 +167,7 @@ def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_old_sqlite_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "OLDEST_SQLITE", (99, 0, 0))
+    monkeypatch.setattr(database, "OLDEST_SQLITE", (99, 0, 0))
     with pytest.raises(ConfigurationError, match=r"too old; ALMA needs 99\.0 or newer"):
         checks.check_sqlite()
 

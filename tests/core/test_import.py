@@ -75,6 +75,7 @@ def test_a_store_is_opened_and_used_without_sqlalchemy(tmp_path: Path) -> None:
         "import sys; from alma import ALMA\n"
         f"alma = ALMA.open({str(tmp_path)!r}, project_id='p', embedding_provider='hash')\n"
         "alma.learn('dev', 'Deploy', True, 'canary'); alma.retrieve('Deploy', 'dev')\n"
+        "alma.stats(); alma.list_memories(); alma.forget('dev', memory_ids=[alma.list_memories()[0].id], purge=True)\n"
         "print(*[name for name in ('sqlmodel', 'sqlalchemy', 'cryptography') if name in sys.modules])"
     )
     assert _printed(code) == []

@@ -68,6 +68,14 @@ def test_its_learning_and_its_history_go_on(former: Path) -> None:
             assert (again.content_hash(), again.verify().ok) == (alma.content_hash(), True)
 
 
+def test_damage_to_a_vector_stays_damage(former: Path) -> None:
+    with closing(sqlite3.connect(former / "alma.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE vector SET vector = zeroblob(32) WHERE row = (SELECT max(row) FROM vector)")
+    with opened(former) as alma:
+        (problem,) = alma.verify().problems
+    assert problem.what.startswith("was changed")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("statements", [20, 60, 100, 140, 200])

@@ -9,7 +9,7 @@ from alma.journal import Change, JournalRecord, entity
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.logical import TABLES, PartitionKey, View, read_rows
 from alma.storage.relational.purging import drop_partitions
-from alma.storage.relational.replay import Expected, replay
+from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.rows import PLACES, text_hash
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.strategies import compared_texts

@@ -38,7 +38,6 @@ def apply_changes(
     try:
         for change in given:
             _make(view, change, vectors, embedded, seq)
-        view.store_rewritten()
     except LookupError as error:
         raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
     except (ValueError, AttributeError, RecursionError) as error:

@@ -5,7 +5,7 @@ A logical row is what the journal holds (`rows.py`): plain JSON values under a t
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,40 +37,30 @@ def _no_new_partition(key: PartitionKey) -> int:
 
 @dataclass(slots=True)
 class View:
-    """One project over an open session. `partition` gives the row of a partition, making it if need be; those that are `known` are not read."""
+    """One project over an open session. `partition` gives the row of a partition, making it if need be; those that are `known` are not read again."""
 
     session: Session
     project: int
     seal: Seal
     partition: Callable[[PartitionKey], int] = _no_new_partition
-    known: Mapping[int, Partition] = field(default_factory=dict)
+    known: MutableMapping[int, Partition] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     """Raw rows of memories that need not be read again, until they change."""
     passages: dict[str, list[Row]] = field(default_factory=dict)
     """Raw rows of all passages of memories that need not be read again, by the id of the memory, until one is made or deleted."""
-    rewritten: list[Row] = field(default_factory=list)
-    """Passages whose new columns are still to be stored, all by one statement: see `store_rewritten`."""
-    superseded: list[Row] | None = None
-    """Takes what `note_last_record` has to note, where the caller notes it later, with more."""
-    partitions: dict[int, PartitionKey] = field(default_factory=dict)
 
     def partition_key(self, row: int) -> PartitionKey:
         """The owner and kind of a partition. `LookupError` if it is lost, or is one of another project."""
-        if row in self.known:
-            return self.known[row].is_user, self.known[row].owner, self.known[row].kind
-        if row not in self.partitions:
+        if row not in self.known:
             found = next(self.session.all("partition_of", {"row": row}), None)
             if found is None:
                 raise LookupError(f"its partition {row} is lost")
             project, is_user, owner, kind = found
             if project != self.project:
                 raise LookupError(f"its partition {row} is one of project {project}")
-            self.partitions[row] = (
-                flag(is_user, "is_user of its partition"),
-                owner,
-                kind,
-            )
-        return self.partitions[row]
+            self.known[row] = Partition(row, flag(is_user, "is_user of its partition"), owner, kind)
+        one = self.known[row]
+        return one.is_user, one.owner, one.kind
 
     def all(self, query: str, **given: Any) -> Iterator[Row]:
         """The rows of a statement about this project, by column."""
@@ -96,11 +86,6 @@ class View:
     def keep_passages(self, memory_id: str) -> None:
         """Reads the passages of a memory, so that nothing reads them again that changes them through this view."""
         self.passages[memory_id] = list(self.all("passages_of", memory_id=memory_id))
-
-    def store_rewritten(self) -> None:
-        """Stores the passages that were updated."""
-        self.session.run_many("passage_update", self.rewritten)
-        self.rewritten.clear()
 
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
@@ -227,16 +212,7 @@ class _Passages(LogicalTable):
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
-        memory = _number(view, row["memory"])
-        place = (view.project, memory, row["position"])
-        texts = {name: view.seal.seal(row[name].encode(), place=f"passage.{name}", row=place) for name in PASSAGE_TEXTS}
-        return {
-            **{name: row[name] for name in ("position", "time")},
-            **{name: int(row[name]) for name in ("is_own", "is_live")},
-            **texts,
-            "memory": memory,
-            "text_hash": view.seal.hide(bytes.fromhex(row["text_hash"]), place=TEXT) if row["text_hash"] else None,
-        }
+        return passage_columns(view, _number(view, row["memory"]), row)
 
     def insert(self, view: View, columns: Row) -> int:
         view.passages.clear()
@@ -246,7 +222,7 @@ class _Passages(LogicalTable):
         if raw["owner"] in view.passages:
             held = view.passages[raw["owner"]]
             view.passages[raw["owner"]] = [{**one, **columns} if one is raw else one for one in held]
-        view.rewritten.append({"new_row": raw["row"], **{f"new_{name}": value for name, value in columns.items()}})
+        view.session.run("passage_update", {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
         view.passages.clear()
@@ -333,11 +309,7 @@ def flag(value: int, name: str) -> bool:
 
 def note_last_record(view: View, raw: Row) -> None:
     """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
-    note = {"project": view.project, "key": raw["id"], "seq": raw["seq"]}
-    if view.superseded is None:
-        view.session.run("touched_insert", note)
-    else:
-        view.superseded.append(note)
+    view.session.run("touched_insert", {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
 
 
 def read_rows(view: View) -> Iterator[StoredRow]:
@@ -351,6 +323,18 @@ def passages_of(view: View, memory_id: str) -> dict[str, Row]:
     table = TABLES["passage"]
     raws = view.passages[memory_id] if memory_id in view.passages else view.all("passages_of", memory_id=memory_id)
     return {table.key(view, raw): table.decoded(view, raw) for raw in raws}
+
+
+def passage_columns(view: View, memory: int, row: Mapping[str, Any]) -> Row:
+    """The columns of the file for a logical passage of a memory, given its row number, without those that the insertion makes."""
+    place = (view.project, memory, row["position"])
+    return {
+        **{name: row[name] for name in ("position", "time")},
+        **{name: int(row[name]) for name in ("is_own", "is_live")},
+        **{name: view.seal.seal(row[name].encode(), place=f"passage.{name}", row=place) for name in PASSAGE_TEXTS},
+        "memory": memory,
+        "text_hash": view.seal.hide(bytes.fromhex(row["text_hash"]), place=TEXT) if row["text_hash"] else None,
+    }
 
 
 def passage_from(row: Mapping[str, Any]) -> Passage:

@@ -1,18 +1,19 @@
 """Looks things up by their keys, many at once: for a project as it is stored, and for a write in its own session."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.protocols import Place
 from alma.storage.relational.hidden_keys import hide_key, reveal_key
-from alma.storage.relational.logical import NO_USAGE, View
+from alma.storage.relational.logical import NO_USAGE, PartitionKey, View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
 from alma.storage.relational.seal import Seal
-from alma.storage.relational.small_records import small_records
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
@@ -31,32 +32,52 @@ Definitions = dict[str, tuple[bytes, CustomMemoryType]]
 """Definitions of kinds by name, each with the stored body that it was made of."""
 
 
-class Lookups:
-    """Looks up what a project holds, by key, read through the session that `opened` gives."""
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Partitions by row, and their rows by key; all that have a row up to `upto`. They are only ever added, so what was read once stays true."""
 
-    def __init__(
-        self,
-        name: str,
-        opened: Callable[[], AbstractContextManager[View | None]],
-        holding: Callable[[Iterable[int]], Mapping[int, Partition]],
-        defined: Definitions,
-        *,
-        found: dict[str, Place] | None = None,
-        named: Named | None = None,
-        records: dict[RecordName, Row] | None = None,
-        embedded: Mapping[bytes, bytes] = MappingProxyType({}),
-    ) -> None:
-        """`holding` gives partitions by row, the wanted ones among them. `defined`, `found`, `named` and `records` take in the definitions, places,
-        memories and small records that are read; what is in `found` or `named` is not read again. `embedded` has vectors at hand, by the hashes
-        of their texts."""
-        self.name = name
-        self._opened = opened
-        self._holding = holding
-        self._defined = defined
-        self._found = found
-        self._named = named
-        self._records = records
-        self._embedded = embedded
+    by_row: MutableMapping[int, Partition]
+    by_key: MutableMapping[PartitionKey, int]
+    upto: int
+
+    def grown(self, rows: Iterable[tuple[int, int, str, str]], upto: int) -> "Partitions":
+        """Returns these and those of rows as they are stored: row, whether of a user, owner and kind. One without a kind was dropped."""
+        made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows if kind]
+        by_row = {one.row: one for one in made}
+        by_key = {(one.is_user, one.owner, one.kind): one.row for one in made}
+        return Partitions({**self.by_row, **by_row}, {**self.by_key, **by_key}, upto)
+
+    def without(self, rows: Collection[int]) -> "Partitions":
+        """Returns the others."""
+        by_row = {row: one for row, one in self.by_row.items() if row not in rows}
+        return Partitions(by_row, {key: row for key, row in self.by_key.items() if row not in rows}, self.upto)
+
+    def extensible(self) -> "Partitions":
+        """Returns these for one write, which adds its own without changing these."""
+        return Partitions(ChainMap({}, self.by_row), ChainMap({}, self.by_key), self.upto)
+
+
+class Lookups:
+    """Looks up what a project holds, by key: a project as it is stored, a write as it sees it."""
+
+    name: str
+    _defined: Definitions
+    """Definitions of kinds that were read."""
+    _places: dict[str, Place] | None = None
+    """Where memories are that were looked up; `None` to look each time, as for the next two."""
+    _named: Named | None = None
+    _records: dict[RecordName, Row] | None = None
+    """Logical rows of small records that were looked up."""
+    _embedded: Mapping[bytes, bytes] = MappingProxyType({})
+    """Vectors that are not stored yet, by the hashes of their texts."""
+
+    def _reading(self) -> AbstractContextManager[View | None]:
+        """Opens the rows; `None` while the project does not exist."""
+        raise NotImplementedError
+
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        """Returns partitions by row, the wanted ones among them."""
+        raise NotImplementedError
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row that are known without looking."""
@@ -64,14 +85,14 @@ class Lookups:
 
     def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
         """Returns where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
-        ids, held = _distinct(memory_ids), {} if self._found is None else self._found
+        ids, held = _distinct(memory_ids), {} if self._places is None else self._places
         missing = [memory_id for memory_id in ids if memory_id not in held]
-        with self._opened() as view:
+        with self._reading() as view:
             if view is not None and missing:
-                held |= self._places(view, missing)
+                held |= self._places_of(view, missing)
         return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
 
-    def _places(self, view: View, memory_ids: Sequence[str]) -> dict[str, Place]:
+    def _places_of(self, view: View, memory_ids: Sequence[str]) -> dict[str, Place]:
         rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(memory_ids)}))
         partitions = self._holding(partition for _, _, partition, *_ in rows)
         return {
@@ -81,7 +102,7 @@ class Lookups:
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
-        with self._opened() as view:
+        with self._reading() as view:
             if view is None or not rows:
                 return {}
             found = list(view.session.all("memories", {"rows": json.dumps(list(rows))}))
@@ -93,7 +114,7 @@ class Lookups:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
         ids, held = _distinct(memory_ids), {} if self._named is None else self._named
         missing = [memory_id for memory_id in ids if memory_id not in held]
-        with self._opened() as view:
+        with self._reading() as view:
             if view is not None and missing:
                 held |= self._read(view, missing)
         return {memory_id: held[memory_id][0] for memory_id in ids if memory_id in held}
@@ -109,7 +130,7 @@ class Lookups:
         """The stored float16 vectors of those of the texts that have one."""
         hashes = {text_hash(text): text for text in texts}
         at_hand = {text: self._embedded[digest] for digest, text in hashes.items() if digest in self._embedded}
-        with self._opened() as view:
+        with self._reading() as view:
             if view is None or len(at_hand) == len(hashes):
                 return at_hand
             hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
@@ -135,7 +156,7 @@ class Lookups:
         return self._outcomes("outcomes_named", {"ids": json.dumps(_distinct(memory_ids))})
 
     def _outcomes(self, statement: str, given: Mapping[str, object]) -> Iterator[RecordedOutcome]:
-        with self._opened() as view:
+        with self._reading() as view:
             if view is None:
                 return
             seal, held = view.seal, self._holding(())
@@ -151,7 +172,7 @@ class Lookups:
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
         found: dict[str, tuple[int, dict[str, Any]]] = {key: (0, {}) for key in _distinct(keys)}
-        with self._opened() as view:
+        with self._reading() as view:
             if view is None or not found:
                 return found
             stored = {hide_key(view.seal, key): key for key in found}
@@ -171,8 +192,8 @@ class Lookups:
 
         `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
         """
-        with self._opened() as view:
-            found = [] if view is None else list(small_records(view, kind, newest=newest, under=under))
+        with self._reading() as view:
+            found = [] if view is None else list(_small_records(view, kind, newest=newest, under=under))
         yield from found
 
     def _definitions(self, view: View, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
@@ -206,6 +227,25 @@ class Lookups:
         fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
         fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
+
+
+def _small_records(view: View, kind: str, *, newest: int | None, under: str | None) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yields key, version and body: all, by key, or the `newest` that changed last, newest first; or those whose key begins with `under` and a
+    slash, without looking at others."""
+    of_kind = {"project": view.project, "kind": hide_key(view.seal, kind)}
+    if under is not None:
+        start = hide_key(view.seal, under)
+        between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
+        found = list(view.session.all("records_under", {**of_kind, **between}))
+    elif newest is None:
+        found = list(view.session.all("records_of_kind", of_kind))
+    else:
+        found = list(view.session.all("records_newest", {**of_kind, "newest": newest}))
+    named = [(reveal_key(view.seal, stored), version, body) for stored, version, body in found]
+    if newest is None and view.seal.is_secret:
+        named.sort()  # encrypted keys have another order
+    for key, version, body in named:
+        yield key, version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
 
 
 def _distinct(keys: Iterable[str]) -> list[str]:

@@ -28,11 +28,10 @@ from alma.protocols import (
     UsageTotals,
     VectorChanges,
 )
-from alma.storage.relational import figures, readback
-from alma.storage.relational.hidden_keys import forget_keys
-from alma.storage.relational.logical import View, read_rows
-from alma.storage.relational.lookups import Lookups
-from alma.storage.relational.partitions import Partitions
+from alma.storage.relational import readback
+from alma.storage.relational.hidden_keys import forget_keys, reveal_operation
+from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, read_rows
+from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.rows import CONTENT
 from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
@@ -48,6 +47,7 @@ from alma.types.partition import Partition
 from alma.types.passages import Passage
 
 CHUNK = 4096
+MICROS_A_DAY = 86_400_000_000
 
 
 class _NothingWrittenError(Exception):
@@ -61,7 +61,7 @@ class SQLProject(Lookups):
         self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, migrations: int, seal: Seal
     ) -> None:
         """Takes the number of the embedder and that of migrations which the database had when it was opened."""
-        super().__init__(name, self._reading, self._holding, {})
+        self.name = name
         self._database = database
         self._text = text
         self._embedder, self._migrations = embedder, migrations
@@ -69,7 +69,17 @@ class SQLProject(Lookups):
         self._seal = seal
         self._row: int | None = None
         self._known = Partitions({}, {}, 0)
+        self._defined = {}
         self._words = KnownWords()
+
+    def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
+        """Returns the rows that a statement about this project finds; sequences are given as JSON."""
+        listed = {
+            name: value if isinstance(value, str | bytes | int | float | None) else json.dumps(list(value))
+            for name, value in given.items()
+        }
+        with self._database.reading() as session:
+            return list(session.all(statement, {"project": self._find(session), **listed}))
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
@@ -168,21 +178,16 @@ class SQLProject(Lookups):
 
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
-        with self._database.reading() as session:
-            rows = list(session.all("ties_of", {"project": self._find(session), "rows": json.dumps(memories)}))
+        rows = self._look("ties_of", rows=memories)
         return integers(row for row, _ in rows), integers(self._vectors.tie(digest) for _, digest in rows)
 
     def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""
-        with self._database.reading() as session:
-            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "limit": limit, "half": b"\x80"}
-            return integers(row for (row,) in session.all("smallest_ties", given))
+        return integers(row for (row,) in self._look("smallest_ties", rows=partitions, limit=limit, half=b"\x80"))
 
     def population(self, partitions: Sequence[int]) -> int:
         """Returns the number of memories of these partitions that have a live passage with a vector."""
-        with self._database.reading() as session:
-            given = {"project": self._find(session), "rows": json.dumps(list(partitions))}
-            return int(next(session.all("population", given))[0])
+        return int(self._look("population", rows=partitions)[0][0])
 
     def touched(self, *, after: int) -> NDArray[np.int64] | None:
         """The memories whose passages changed after a `seq`; `None` if rows were deleted since."""
@@ -210,8 +215,7 @@ class SQLProject(Lookups):
 
     def counts(self) -> list[PartitionCount]:
         """Returns the number of memories of each partition, archived ones left out, with the times of the oldest and the newest."""
-        with self._database.reading() as session:
-            rows = list(session.all("counts", {"project": self._find(session)}))
+        rows = self._look("counts")
         partitions = self._holding(row for row, *_ in rows)
         return [
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
@@ -220,40 +224,46 @@ class SQLProject(Lookups):
 
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""
-        with self._database.reading() as session:
-            return figures.passages(session, rows, self._seal)
+        made = {}
+        for row, project, memory, position, time, is_own, *sealed in self._look("passages", rows=rows):
+            texts = {
+                name: self._seal.open(data, place=f"passage.{name}", row=(project, memory, position)).decode()
+                for name, data in zip(PASSAGE_TEXTS, sealed, strict=True)
+            }
+            made[row] = passage_from({**texts, "position": position, "time": time, "is_own": bool(is_own)})
+        return made
 
     def growth(self) -> list[PartitionDay]:
         """Returns the number of memories made in each partition on each day, by day; archived ones are left out."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            known = self._known if project is None else self._all_partitions(session, project)
-            return figures.growth(session, project, known.by_row)
+        rows = self._look("growth", a_day=MICROS_A_DAY)
+        partitions = self._holding(row for row, *_ in rows)
+        return [PartitionDay(partitions[row], from_micros(day * MICROS_A_DAY).date(), count) for row, day, count in rows]
 
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""
-        with self._database.reading() as session:
-            return figures.activity(session, self._find(session), self._seal)
+        rows = self._look("activity", a_day=MICROS_A_DAY)
+        named = sorted((day, reveal_operation(self._seal, stored), count) for stored, day, count in rows)
+        return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for day, operation, count in named]
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
-        """The newest journal records, newest first."""
-        with self._database.reading() as session:
-            return figures.newest_records(session, self._find(session), limit, self._seal)
+        """The newest journal records, newest first, without their payloads."""
+        return [
+            JournalEntry(seq, from_micros(at), actor, reveal_operation(self._seal, stored), bool(is_purged))
+            for seq, at, actor, stored, is_purged in self._look("journal_newest", most=limit)
+        ]
 
     def telling(self, limit: int) -> list[int]:
-        """The memories with the most evidence, best first."""
-        with self._database.reading() as session:
-            return figures.telling(session, self._find(session), limit)
+        """The memories with the most evidence, best first: used and praised, then tried most often, then newest."""
+        return [row for (row,) in self._look("telling", most=limit)]
 
     def usage_totals(self) -> UsageTotals:
         """Sums the usage of what was shown, over all memories that are not archived."""
-        with self._database.reading() as session:
-            return figures.usage_totals(session, self._find(session))
+        return UsageTotals(*self._look("usage_totals")[0])
 
     def sizes(self) -> Sizes:
         """How much each sort of content takes."""
-        with self._database.reading() as session:
-            return figures.sizes(session, self._find(session))
+        counted = ("archived_count", "passage_size", "vector_size", "journal_size")
+        return Sizes(*(value for statement in counted for value in self._look(statement)[0]))
 
     def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
         """Where the words of a question stand in the memories of these partitions, and nothing of others. A consistent read.
@@ -279,10 +289,8 @@ class SQLProject(Lookups):
 
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
         """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
-        given = {"rows": json.dumps(list(partitions)), "seen_before": seen_before, "below": below}
-        with self._database.reading() as session:
-            rows = list(session.all("stale", {"project": self._find(session), **given}))
-        return [memory_id for (memory_id,) in rows]
+        found = self._look("stale", rows=partitions, seen_before=seen_before, below=below)
+        return [memory_id for (memory_id,) in found]
 
     def within(
         self,
@@ -295,12 +303,9 @@ class SQLProject(Lookups):
     ) -> list[int]:
         """Rows of the memories of these partitions that were seen and made within these times, ascending; archived ones are left out. With
         `among`, of these memories alone, without looking at others."""
-        given: dict[str, Any] = {"rows": json.dumps(list(partitions)), "since": since, "until": until, "known_by": known_by}
-        statement = "within"
-        if among is not None:
-            statement, given["among"] = "within_among", json.dumps(list(among))
-        with self._database.reading() as session:
-            return [row for (row,) in session.all(statement, {"project": self._find(session), **given})]
+        given: dict[str, Any] = {"rows": partitions, "since": since, "until": until, "known_by": known_by}
+        found = self._look("within", **given) if among is None else self._look("within_among", among=among, **given)
+        return [row for (row,) in found]
 
     def purge(
         self,
@@ -375,10 +380,10 @@ class SQLProject(Lookups):
         row, seq, head, learned, embedder, migrations, newest_partition = found
         self._check_migrations(migrations)
         self._check_embedder(embedder)
-        known = self._all_partitions(session, row, newest=newest_partition)
+        known = self._all_partitions(session, row, newest=newest_partition).extensible()
         return Write(
-            *(session, self.name, row, seq + 1, head, learned, self._embedder),
-            *(actor, operation, at, self._seal, self._text, known, self._defined),
+            *(session, self.name, row, seq + 1, head, learned, actor, operation, at),
+            *(self._seal, self._text, known, self._defined),
         )
 
     def _create(self, session: Session) -> None:
@@ -427,11 +432,8 @@ class SQLProject(Lookups):
 
     def _find(self, session: Session) -> int | None:
         """The project's row; `None` before the first write has landed."""
-        return self._row or self._seen(session)
-
-    def _seen(self, session: Session) -> int | None:
-        given = {"name": self.name}
-        return next((int(row) for (row,) in session.all("project_by_name", given)), None)
+        found = session.all("project_by_name", {"name": self.name}) if self._row is None else ()
+        return next((int(row) for (row,) in found), self._row)
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
         """Those known and those made since, also in other projects up to `newest`.

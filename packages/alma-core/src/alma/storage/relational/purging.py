@@ -7,6 +7,7 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,17 +45,6 @@ class Purged:
     erased: Erased
     signs: Sequence[str]
     partitions: Collection[int]
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Counts of what was erased, by surface."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, surface: str, count: int) -> None:
-        """Adds to a surface, and makes it known even when nothing was there."""
-        self.counts[surface] = self.counts.get(surface, 0) + count
 
 
 @dataclass(slots=True)
@@ -127,7 +117,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found, words = _Counts(), _Words()
+    found, words = Counter[str](), _Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
         for row in (*_rows_of(view, name), *log.rows(name)):
             words.note(row)
@@ -138,22 +128,22 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     kept = _erase_payloads(log, made, erased, {seq for seqs in touched.values() for seq in seqs}, found)
     _delete_rows(view, text, doomed | {name for name, body in rules.items() if body is None}, seq, found)
     restated = [_restated(view, name, body) for name, body in rules.items() if body is not None]
-    found.add("rules", len(rules))
+    found["rules"] += len(rules)
     remaining = owned_strategies(view) if words.strategies else set()
     _drop_vectors(view, words, remaining, found)
     dropped = drop_partitions(view)
-    found.add("names of users", len(dropped))
+    found["names of users"] += len(dropped)
     for name in erased:
         view.session.run("touched_delete", {"of_project": view.project, "of_key": hide_touched(view.seal, name)})
-    found.add("history index", sum(map(len, touched.values())))
+    found["history index"] += sum(map(len, touched.values()))
     salt = os.urandom(journal.SALT_BYTES)
-    count = journal.passages_removed(found.counts["passages"])
+    count = journal.passages_removed(found["passages"])
     entombed = sorted(doomed | {name for name, row in rules.items() if row is None})
     changes = [*kept, _numbered(journal.tombstones(entombed, salt), seq), _numbered(count, seq), *restated]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
-    return Purged(changes, Erased(seq, known, found.counts, ()), signs, dropped)
+    return Purged(changes, Erased(seq, known, dict(found), ()), signs, dropped)
 
 
 def _rows_of(view: View, name: str) -> Iterator[Row]:
@@ -251,7 +241,7 @@ def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
 
 
 def _erase_payloads(
-    log: _Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: _Counts
+    log: _Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: Counter[str]
 ) -> list[Change]:
     """Erases the records that changed what is doomed, and returns what has to be kept of them. `made` are the purge records that are in force."""
     view = log.view
@@ -270,16 +260,16 @@ def _erase_payloads(
         rest = [c for c in changes if c.table != PURGE and entity(c.table, c.key) not in doomed]
         moved.append(journal.redaction(number, rest))
         view.session.run("journal_erase", {"of_project": view.project, "of_seq": number})
-    found.add("journal payloads", len(seqs))
+    found["journal payloads"] += len(seqs)
     return [*moved, *tombs]
 
 
-def _delete_rows(view: View, text: TextIndex, doomed: set[str], seq: int, found: _Counts) -> None:
+def _delete_rows(view: View, text: TextIndex, doomed: set[str], seq: int, found: Counter[str]) -> None:
     changes = [change for name in doomed for change in _deletions(view, name)]
     for surface, table in (("memory rows", "memory"), ("passages", "passage"), ("usage", "usage"), ("small records", "record")):
-        found.add(surface, sum(change.table == table for change in changes))
+        found[surface] += sum(change.table == table for change in changes)
     live = [change for change in changes if change.table == "memory" and (change.before or {})["archived_at"] is None]
-    found.add("full text", len(live))
+    found["full text"] += len(live)
     apply_changes(view, text, changes, {}, seq=seq)
 
 
@@ -294,15 +284,15 @@ def _deletions(view: View, name: str) -> list[Change]:
     ]
 
 
-def _drop_vectors(view: View, words: _Words, remaining: Collection[tuple[str, str]], found: _Counts) -> None:
+def _drop_vectors(view: View, words: _Words, remaining: Collection[tuple[str, str]], found: Counter[str]) -> None:
     """Deletes the vectors of the texts, where no other memory says the same and no outcome names a strategy that is compared by it."""
     stored = view.session.all("hashes", {"project": view.project})
     used = {view.seal.reveal(digest, place=TEXT) for (digest,) in stored}
     used |= {text_hash(matched_text(strategy)) for _, strategy in remaining}
     for digest in words.hashes - used:
         place = {"of_project": view.project, "of_text_hash": view.seal.hide(digest, place=TEXT)}
-        found.add("vectors", view.session.run("vector_drop", place))
-    found.add("vectors", 0)
+        found["vectors"] += view.session.run("vector_drop", place)
+    found["vectors"] += 0
 
 
 def drop_partitions(view: View) -> list[int]:

@@ -1,7 +1,7 @@
 """A second set of vectors, made beside the one that serves, and the switch from one to the other."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from alma.errors import ConflictError, CorruptStoreError
 from alma.protocols import Unembedded
 from alma.storage.relational.applying import sealed_vector
-from alma.storage.relational.rows import TEXT, text_hash
+from alma.storage.relational.rows import TEXT, Row, text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import check_whole, note_checksum
@@ -73,17 +73,16 @@ class NextVectors:
 
         `ConflictError` if the set was given up.
         """
+        return self._put("vector_put", [({"row": one.row}, one.project, one.text, vector) for one, vector in vectors.items()])
+
+    def _put(self, statement: str, vectors: Iterable[tuple[Row, int, str, bytes]]) -> int:
         rows = [
-            {
-                "row": passage.row,
-                "embedder": self.number,
-                **sealed_vector(self.seal, passage.project, text_hash(passage.text), self.number, vector),
-            }
-            for passage, vector in vectors.items()
+            {**given, "embedder": self.number, **sealed_vector(self.seal, project, text_hash(text), self.number, vector)}
+            for given, project, text, vector in vectors
         ]
         with self.database.transaction() as session:
             self._check(session)
-            return session.run_many("vector_put", rows)
+            return session.run_many(statement, rows)
 
     def compared(self) -> Sequence[tuple[int, str]]:
         """The texts by which strategies are compared, each with its project, that have no vector yet."""
@@ -99,17 +98,8 @@ class NextVectors:
 
     def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
         """Keeps the float16 vectors of such texts."""
-        rows = [
-            {
-                "project": project,
-                "embedder": self.number,
-                **sealed_vector(self.seal, project, text_hash(text), self.number, vector),
-            }
-            for (project, text), vector in vectors.items()
-        ]
-        with self.database.transaction() as session:
-            self._check(session)
-            session.run_many("vector_put_compared", rows)
+        given = [({"project": project}, project, text, vector) for (project, text), vector in vectors.items()]
+        self._put("vector_put_compared", given)
 
     def switch(self) -> bool:
         """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, UPGRADED, Change, State
 from alma.storage.relational.logical import TABLES, View
-from alma.storage.relational.partitions import Partitions
-from alma.storage.relational.replay import Expected, replay
+from alma.storage.relational.lookups import Partitions
+from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.rows import UNREADABLE, Row
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
@@ -205,8 +205,8 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
     if rows:
         known = known.grown(rows, max(row for row, *_ in rows))
     write = Write(
-        *(view.session, project, view.project, seq + 1, head, found.learned_seq, 0),
-        *(ACTOR, UPGRADED, at, view.seal, text, known, {}),
+        *(view.session, project, view.project, seq + 1, head, found.learned_seq),
+        *(ACTOR, UPGRADED, at, view.seal, text, known),
     )
     rules, stated = list(former.rules()), ((count.memory(project), count) for count in former.unborne_counts())
     counts = [(memory, count) for memory, count in stated if ("memory", memory.id) not in found.rows]

@@ -2,9 +2,8 @@
 
 import json
 import os
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any
@@ -16,17 +15,13 @@ from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.hidden_keys import hide_key, hide_operation, hide_touched
-from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups, Named, RecordName
-from alma.storage.relational.partitions import Partitions
+from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
+from alma.storage.relational.lookups import Definitions, Lookups, Named, Partitions, RecordName
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
-    CONTENT,
-    TEXT,
     UNREADABLE,
     Row,
     content_hash,
-    dump_body,
     memory_row,
     passage_key,
     passage_row,
@@ -47,77 +42,79 @@ MOST_UNSTORED = 256
 """More rows that wait do not make a statement cheaper, but the garbage collector walks them."""
 
 
-@dataclass(slots=True)
-class Write:
-    """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record."""
+@dataclass
+class Write(Lookups):
+    """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record.
+
+    It looks things up in its own session, and does not read again what it read and did not change since.
+    """
 
     session: Session
-    project: str
+    name: str
     row: int
     seq: int
     previous: bytes
     learned_seq: int
-    embedder: int
     actor: str
     operation: str
     at: int
     seal: Seal
     text: TextIndex
     known: Partitions
-    defined: Definitions
-    new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
-    new_by_row: dict[int, Partition] = field(default_factory=dict)
+    _defined: Definitions = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
-    """Where memories are that this write looked up, with their counts: it does not look for them again."""
-    named: Named = field(default_factory=dict)
-    """Memories that this write looked up by their ids and did not change since: it does not read them again to change or to count them."""
-    records: dict[RecordName, Row] = field(default_factory=dict)
-    """Logical rows of small records that this write looked up and did not change since."""
-    unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
+    _places: dict[str, Place] = field(default_factory=dict)
+    _named: Named = field(default_factory=dict)
+    _records: dict[RecordName, Row] = field(default_factory=dict)
+    _embedded: dict[bytes, bytes] = field(default_factory=dict)
+    _unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
     """Memories that full text has yet to take in, by row: all of them together, for one at a time costs it more."""
-    unstored: list[Row] = field(default_factory=list)
+    _unstored: list[Row] = field(default_factory=list)
     """Rows of passages of those memories, which are stored together, too, before this write reads any."""
-    vectors: dict[bytes, bytes] = field(default_factory=dict)
-    """Vectors that are stored with them, by the hashes of their texts."""
-    superseded: list[Row] = field(default_factory=list)
-    """Rows of `touched`: the records that rows of memories named before this one."""
 
     @property
     def stored(self) -> Lookups:
         """Looks things up by key, as this write sees them."""
-        seen = nullcontext(self._view())
-        return Lookups(
-            *(self.project, lambda: seen, self._holding, self.defined),
-            found=self.places,
-            named=self.named,
-            records=self.records,
-            embedded=self.vectors,
-        )
+        return self
+
+    def _reading(self) -> AbstractContextManager[View]:
+        return nullcontext(self._view())
+
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        return self.known.by_row
 
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Stores a memory with its passages; those whose text is in `vectors` get its float16 vector. `ConflictError` if the id is taken."""
-        row = memory_row(memory)
-        partition = self._partition((row["is_user"], row["owner"], row["kind"]))
-        memory_number = self._insert_memory(row, partition)
+        view, row = self._view(), memory_row(memory)
+        columns = {"project": self.row, "seq": self.seq}
+        try:
+            number = self.session.insert("memory_insert", {**columns, **TABLES["memory"].encoded(view, memory.id, row)})
+        except NotUniqueError as error:
+            raise ConflictError(f"there is a memory {memory.id!r} already; nothing was stored") from error
         self.changes.append(Change("memory", memory.id, None, row))
-        self._add_passages(memory.id, memory_number, passages, vectors)
-        if len(self.unstored) > MOST_UNSTORED:
+        for passage in passages:
+            digest = text_hash(passage.text) if passage.text in vectors else None
+            if digest is not None:
+                self._embedded[digest] = vectors[passage.text]
+            row = passage_row(memory.id, passage, digest)
+            self._unstored.append({**columns, **passage_columns(view, number, row)})
+            self.changes.append(Change("passage", passage_key(memory.id, passage.position), None, row))
+        if len(self._unstored) > MOST_UNSTORED:
             self._store_passages()
-        self.unsearched[memory_number] = passages
+        self._unsearched[number] = passages
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
-        self.stored.find(counts)
-        if missing := next((memory_id for memory_id in counts if memory_id not in self.places), None):
-            raise MemoryNotFoundError(f"project {self.project!r} has no memory {missing!r}")
+        self.find(counts)
+        if missing := next((memory_id for memory_id in counts if memory_id not in self._places), None):
+            raise MemoryNotFoundError(f"project {self.name!r} has no memory {missing!r}")
         rows = []
         for memory_id, added in counts.items():
-            place = self.places[memory_id]
+            place = self._places[memory_id]
             before = place.usage or NO_USAGE
             after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
             rows.append({"memory": place.memory, **after})
-            self.places[memory_id] = replace(place, usage=after)
+            self._places[memory_id] = replace(place, usage=after)
             names = NO_USAGE if place.usage is None else added
             was = None if place.usage is None else {name: before[name] for name in names}
             self.changes.append(Change("usage", memory_id, was, {name: after[name] for name in names}))
@@ -133,50 +130,42 @@ class Write:
     def put_records(self, records: Mapping[RecordName, tuple[int, Mapping[str, Any]]], *, at: int | None = None) -> None:
         """Stores small records, given with their newest versions, as `put_record` would, in one statement."""
         since = self.at if at is None else at
-        unread = [name for name, (version, _) in records.items() if version and name not in self.records]
+        unread = [name for name, (version, _) in records.items() if version and name not in self._records]
         for kind in dict.fromkeys(kind for kind, _ in unread):
-            self.stored.record(kind, [key for of, key in unread if of == kind])
-        rows, changes = [], []
+            self.record(kind, [key for of, key in unread if of == kind])
+        rows, changes, view = [], [], self._view()
         for name, (version, body) in records.items():
-            before = self.records.get(name) if version else None
+            before = self._records.get(name) if version else None
             if version and (before is None or before["version"] != version):
                 raise self._other_version(*name, version)
             after = {"version": version + 1, "body": dict(body), "updated_at": since}
-            rows.append({**self._named(*name), **after, "body": self._sealed(dump_body(body), "record.body", *name)})
             changes.append(Change("record", "/".join(name), before, after))
+            rows.append({"project": self.row, **TABLES["record"].encoded(view, changes[-1].key, after)})
         if self.session.run_many("record_put", rows) < len(rows):  # one that was to be new is there
             raise self._other_version(*next(name for name, (version, _) in records.items() if not version), 0)
         for name in records:
-            self.records.pop(name, None)
+            self._records.pop(name, None)
         self.changes += changes
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it differs meanwhile, or does not exist."""
-        found = list(self.session.all("record_take", self._record_key(kind, key, version)))
+        named = {"project": self.row, "kind": hide_key(self.seal, kind), "key": hide_key(self.seal, key)}
+        given = {"of_version": version, **{f"of_{name}": value for name, value in named.items()}}
+        found = list(self.session.all("record_take", given))
         if not found:
             raise self._other_version(kind, key, version)
         ((sealed, since),) = found
-        self.records.pop((kind, key), None)
-        before = {"version": version, "body": self._opened(sealed, kind, key), "updated_at": since}
-        if before["body"] != body:
-            given = {"version": version, "body": sealed, "updated_at": since}
-            self.session.insert("record_insert", {**self._named(kind, key), **given})  # the caller may go on with this write
+        self._records.pop((kind, key), None)
+        opened = json.loads(self.seal.open(sealed, place="record.body", row=(self.row, kind, key)))
+        if opened != body:  # the caller may go on with this write
+            self.session.insert("record_insert", {**named, "version": version, "body": sealed, "updated_at": since})
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
+        before = {"version": version, "body": opened, "updated_at": since}
         self.changes.append(Change("record", f"{kind}/{key}", before, None))
 
-    def _record_key(self, kind: str, key: str, version: int) -> Row:
-        return {"of_version": version, **{f"of_{name}": value for name, value in self._named(kind, key).items()}}
-
-    def _named(self, kind: str, key: str) -> Row:
-        """The columns that a small record is found by."""
-        return {"project": self.row, "kind": hide_key(self.seal, kind), "key": hide_key(self.seal, key)}
-
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
-        stored, _ = self.stored.record(kind, [key])[key]
+        stored, _ = self.record(kind, [key])[key]
         return ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
-
-    def _opened(self, sealed: bytes, kind: str, key: str) -> Any:
-        return json.loads(self.seal.open(sealed, place="record.body", row=(self.row, kind, key)))
 
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
@@ -189,10 +178,10 @@ class Write:
     def _apply(self, view: View, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         given = [change for change in changes if not self._is_noted(change)]
         self._complete()
-        self.places.clear()
-        self.records.clear()
+        self._places.clear()
+        self._records.clear()
         for change in given:
-            self.named.pop(entity(change.table, change.key), None)
+            self._named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(view, self.text, given, vectors or {}, seq=self.seq)
 
     def _is_noted(self, change: Change) -> bool:
@@ -208,7 +197,7 @@ class Write:
 
     def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Keeps the float16 vectors of texts that no passage has, for what is compared with them later. A cache: it is in no journal."""
-        self.vectors |= {text_hash(text): vector for text, vector in vectors.items()}
+        self._embedded |= {text_hash(text): vector for text, vector in vectors.items()}
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
@@ -262,7 +251,7 @@ class Write:
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._complete()
-        for looked_up in (self.places, self.named, self.records):
+        for looked_up in (self._places, self._named, self._records):
             looked_up.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
@@ -296,17 +285,17 @@ class Write:
     def _complete(self) -> None:
         """Stores what hangs on the memories that were added: passages, vectors, their entries in the full text."""
         self._store_passages()
-        if self.unsearched:
-            self.text.put(self.session, self.row, self.unsearched.items())
-            self.unsearched.clear()
+        if self._unsearched:
+            self.text.put(self.session, self.row, self._unsearched.items())
+            self._unsearched.clear()
 
     def _store_passages(self) -> None:
-        if self.unstored:
-            self.session.run_many("passage_insert", self.unstored)
-            self.unstored.clear()
-        if self.vectors:
-            store_vectors(self._view(), self.vectors)
-            self.vectors.clear()
+        if self._unstored:
+            self.session.run_many("passage_insert", self._unstored)
+            self._unstored.clear()
+        if self._embedded:
+            store_vectors(self._view(), self._embedded)
+            self._embedded.clear()
 
     def _journalled(self) -> bytes:
         """Writes the record of all changes, and gives its hash."""
@@ -315,13 +304,14 @@ class Write:
         seq, at, actor, operation = self.seq, self.at, self.actor, self.operation
         digest = journal.payload_digest(salt, payload)
         head = journal.record_hash(
-            self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
+            self.previous, project=self.name, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
         said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": hide_operation(self.seal, operation)}
         kept = {
-            "payload": self._sealed(payload, "journal.payload", seq),
-            "salt": self._sealed(salt, "journal.salt", seq),
-            "digest": self._sealed(digest, "journal.digest", seq),
+            **{
+                name: self.seal.seal(data, place=f"journal.{name}", row=(self.row, seq))
+                for name, data in (("payload", payload), ("salt", salt), ("digest", digest))
+            },
             "hash": head,
         }
         self.session.run("journal_insert", {**said, **kept})
@@ -336,8 +326,7 @@ class Write:
             for key in keys
             if not names_record.get(key)
         ]
-        self.session.run_many("touched_insert", [*self.superseded, *rows])
-        self.superseded.clear()
+        self.session.run_many("touched_insert", rows)
 
     def _view(self) -> View:
         return View(self.session, self.row, self.seal, self._partition, self.known.by_row)
@@ -345,10 +334,10 @@ class Write:
     def _to_change(self, memory_id: str) -> tuple[View, Row]:
         """The logical row of a memory that is about to change, and a view that need not read it again. `MemoryNotFoundError` if there is none."""
         self._complete()
-        view, table = replace(self._view(), superseded=self.superseded), TABLES["memory"]
-        raw = self.named[memory_id][1] if memory_id in self.named else table.raw(view, memory_id)
+        view, table = self._view(), TABLES["memory"]
+        raw = self._named[memory_id][1] if memory_id in self._named else table.raw(view, memory_id)
         if raw is None:
-            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
+            raise MemoryNotFoundError(f"project {self.name!r} has no memory {memory_id!r}")
         view.rows[memory_id] = raw
         return view, table.decoded(view, raw)
 
@@ -365,54 +354,11 @@ class Write:
         before, after = ({name: values[name] for name in sorted(changed)} for values in (row, wanted))
         return [Change("memory", memory_id, before, after)]
 
-    def _insert_memory(self, row: Row, partition: int) -> int:
-        columns = {
-            **row,
-            "project": self.row,
-            "partition": partition,
-            "body": self._sealed(dump_body(row["body"]), "memory.body", row["id"]),
-            "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
-            "seq": self.seq,
-        }
-        try:
-            number = self.session.insert("memory_insert", columns)
-        except NotUniqueError as error:
-            raise ConflictError(f"there is a memory {row['id']!r} already; nothing was stored") from error
-        assert number is not None
-        return number
-
-    def _add_passages(
-        self, memory_id: str, memory_number: int, passages: Sequence[Passage], vectors: Mapping[str, bytes]
-    ) -> None:
-        for passage in passages:
-            digest = text_hash(passage.text) if passage.text in vectors else None
-            if digest is not None:
-                self.vectors[digest] = vectors[passage.text]
-            row = passage_row(memory_id, passage, digest)
-            place = memory_number, passage.position
-            sealed = {name: self._sealed(row[name].encode(), f"passage.{name}", *place) for name in PASSAGE_TEXTS}
-            flags = {name: int(row[name]) for name in ("is_own", "is_live")}
-            hidden = None if digest is None else self.seal.hide(digest, place=TEXT)
-            self.unstored.append(
-                {**row, **sealed, **flags, "project": self.row, "memory": memory_number, "text_hash": hidden, "seq": self.seq}
-            )
-            self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
-
     def _partition(self, key: PartitionKey) -> int:
-        number = self.known.by_key.get(key) or self.new_partitions.get(key)
+        number = self.known.by_key.get(key)
         if number is None:
             is_user, owner, kind = key
             row = {"project": self.row, "is_user": int(is_user), "owner": owner, "kind": kind}
-            number = self.session.insert("partition_insert", row)
-            assert number is not None
-            self.new_partitions[key] = number
-            self.new_by_row[number] = Partition(number, *key)
+            number = self.known.by_key[key] = self.session.insert("partition_insert", row)
+            self.known.by_row[number] = Partition(number, *key)
         return number
-
-    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
-        if not self.new_by_row:
-            return self.known.by_row
-        return ChainMap(self.new_by_row, self.known.by_row)  # type: ignore[arg-type] # which is only read
-
-    def _sealed(self, data: bytes, place: str, *row: object) -> bytes:
-        return self.seal.seal(data, place=place, row=(self.row, *row))

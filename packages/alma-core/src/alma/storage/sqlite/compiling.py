@@ -1,18 +1,26 @@
-"""Compiles all statements ahead of time: `python -m alma.storage.sqlite.compiling` writes `compiled.py`.
+"""Compiles statements: the usual ones ahead of time, the others when they are first run.
 
-So no process pays for building the statements or for importing SQLModel. A test holds the two together.
+`python -m alma.storage.sqlite.compiling` writes `compiled.py`, so that hardly a process pays for building statements or for importing SQLModel. A
+test holds the two together.
 """
 
+from functools import cache
 from pathlib import Path
 
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.statements import statements
+from alma.storage.relational.statements import statements, usual_statements
+
+
+@cache
+def compiled_statements() -> dict[str, str]:
+    """The text of each statement by its name."""
+    return {name: _compiled(statement) for name, statement in statements().items()}
 
 
 def compile_statements() -> str:
     """The text of `compiled.py`."""
-    dialect = sqlite.dialect(paramstyle="named")
     lines = [
         '"""Made by `python -m alma.storage.sqlite.compiling` from `alma.storage.relational.statements`. Do not edit."""',
         "",
@@ -21,9 +29,12 @@ def compile_statements() -> str:
         "",
         "STATEMENTS = {",
     ]
-    for name, statement in statements().items():
-        lines.append(f"    {name!r}: {' '.join(str(statement.compile(dialect=dialect)).split())!r},")
+    lines += [f"    {name!r}: {_compiled(statement)!r}," for name, statement in usual_statements().items()]
     return "\n".join([*lines, "}", ""])
+
+
+def _compiled(statement: ClauseElement) -> str:
+    return " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,19 @@ from alma.storage.sqlite.driver_errors import DriverErrors, locked, storage_erro
 from alma.storage.sqlite.session import Connection
 
 OLDEST_SQLITE = (3, 37, 0)
+
+
+def check_engine() -> str:
+    """The version of SQLite. `ConfigurationError` if it is too old for ALMA or was built without full text."""
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise ConfigurationError(f"SQLite {version} is too old; ALMA needs {'.'.join(map(str, OLDEST_SQLITE[:2]))} or newer")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"SQLite {version} was built without FTS5, which ALMA needs for full text") from error
+    return version
 
 
 @dataclass(slots=True)

@@ -19,7 +19,9 @@ MIGRATIONS: Sequence[Migration] = ()
 BEFORE_UPGRADE = ".before-upgrade"
 """Ending of the copy of a file that is made before it is brought to the layout. `compact` deletes it."""
 
-_FORMER_NUMBERS = tuple(f"m00{number}_" for number in range(1, 8))
+FORMER_NUMBERS = tuple(f"m00{number}_" for number in range(1, 8))
+"""Beginnings of the names of migrations that led to the former layouts."""
+
 INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
 
@@ -42,7 +44,7 @@ def is_former(applied: set[str]) -> bool:
 
 def is_former_name(name: str) -> bool:
     """Returns True for the name of a migration of former versions: files that were brought to the layout list these, too."""
-    return name.startswith(_FORMER_NUMBERS)
+    return name.startswith(FORMER_NUMBERS)
 
 
 def missing_migrations(applied: set[str]) -> list[Migration]:
@@ -77,7 +79,7 @@ def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) 
                 connection.execute(statement)
 
 
-SINCE_THE_FIRST = """\
+_LAYOUT = """\
 CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
 CREATE TABLE partition (
@@ -106,11 +108,7 @@ CREATE TABLE touched (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE removed (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (project, seq, passage)
-) STRICT, WITHOUT ROWID"""
-"""Tables that are as in the first layout."""
-
-_LAYOUT = f"""\
-{SINCE_THE_FIRST};
+) STRICT, WITHOUT ROWID;
 CREATE TABLE project (
     row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
     learned_seq INTEGER NOT NULL) STRICT;

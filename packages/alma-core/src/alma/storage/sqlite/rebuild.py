@@ -14,9 +14,9 @@ from alma.journal import Change
 from alma.storage.relational.applying import store_vectors
 from alma.storage.relational.hidden_keys import hide_touched
 from alma.storage.relational.logical import TABLES, PartitionKey, View
-from alma.storage.relational.partitions import Partitions
+from alma.storage.relational.lookups import Partitions
+from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.reembedding import dimensions_of
-from alma.storage.relational.replay import Expected, replay
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import is_whole
@@ -122,8 +122,8 @@ def _make_again(view: View, name: str, *, at: int) -> None:
     wanted = _replayed(view, name)
     assert wanted is not None
     write = Write(
-        *(view.session, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq, 0),
-        *("", journal.REBUILD, at, view.seal, fulltext.FTS5Index(), Partitions({}, {}, 0), {}),
+        *(view.session, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq),
+        *("", journal.REBUILD, at, view.seal, fulltext.FTS5Index(), Partitions({}, {}, 0)),
     )
     insert_rows(view, wanted, write.seq)
     for (table, key), row in wanted.rows.items():

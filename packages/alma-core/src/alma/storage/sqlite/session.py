@@ -1,4 +1,4 @@
-"""A connection that runs the statements of `alma.storage.relational.statements`, as they were compiled ahead of time."""
+"""A connection that runs the statements of `alma.storage.relational.statements`, most of them as they were compiled ahead of time."""
 
 import re
 import sqlite3
@@ -26,11 +26,11 @@ class Connection(sqlite3.Connection):
 
     def all(self, statement: str, given: Given = NOTHING, /) -> Iterator[tuple[Any, ...]]:
         """The rows that a statement finds."""
-        return self.execute(STATEMENTS[statement], given)
+        return self.execute(_text(statement), given)
 
     def each(self, statement: str, given: Given = NOTHING, /) -> Iterator[dict[str, Any]]:
         """The rows that a statement finds, by column."""
-        return _by_column(self.execute(STATEMENTS[statement], given))
+        return _by_column(self.execute(_text(statement), given))
 
     def many(self, statement: str, rows: Sequence[Given], /) -> Iterator[dict[str, Any]]:
         """The rows that a statement finds for all given ones, by column."""
@@ -39,23 +39,23 @@ class Connection(sqlite3.Connection):
 
     def run(self, statement: str, given: Given = NOTHING, /) -> int:
         """Runs a statement, and returns how many rows it changed."""
-        return self.execute(STATEMENTS[statement], given).rowcount
+        return self.execute(_text(statement), given).rowcount
 
     def insert(self, statement: str, given: Given, /) -> int:
         """Makes a row, and returns its number."""
         try:
-            return self.execute(STATEMENTS[statement], given).lastrowid or 0
+            return self.execute(_text(statement), given).lastrowid or 0
         except sqlite3.IntegrityError as error:
             raise NotUniqueError(f"a row cannot be stored: {error}; see `alma verify`") from error
 
     def run_many(self, statement: str, rows: Sequence[Given], /) -> int:
         """Runs a statement for each of the given rows."""
-        if len(rows) > MOST_ROWS or "VALUES (" not in STATEMENTS[statement]:
-            return self.executemany(STATEMENTS[statement], rows).rowcount if rows else 0
+        if len(rows) > MOST_ROWS or "VALUES (" not in _text(statement):
+            return self.executemany(_text(statement), rows).rowcount if rows else 0
         return self._at_once(statement, rows).rowcount if rows else 0
 
     def _at_once(self, statement: str, rows: Sequence[Given]) -> sqlite3.Cursor:
-        repeated, names = _repeated(STATEMENTS[statement], len(rows))
+        repeated, names = _repeated(_text(statement), len(rows))
         return self.execute(repeated, [row[name] for row in rows for name in names])
 
 
@@ -63,6 +63,15 @@ def connection_of(session: Session) -> Connection:
     """The connection that a session of this room is."""
     assert isinstance(session, Connection)
     return session
+
+
+def _text(statement: str) -> str:
+    """The text of a statement. A rare one is compiled here, which loads SQLAlchemy, once a process."""
+    if statement not in STATEMENTS:
+        from alma.storage.sqlite.compiling import compiled_statements
+
+        STATEMENTS[statement] = compiled_statements()[statement]
+    return STATEMENTS[statement]
 
 
 def _by_column(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from alma.storage.relational.logical import View
-from alma.storage.relational.replay import Report
+from alma.storage.relational.readback import Report
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import is_whole
 from alma.storage.relational.verify import Findings, examine

@@ -3,13 +3,15 @@
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.statements.copying import copying_statements
-from alma.storage.relational.statements.figures import figure_statements
-from alma.storage.relational.statements.logical import logical_statements
 from alma.storage.relational.statements.main import main_statements
-from alma.storage.relational.statements.upkeep import upkeep_statements
+from alma.storage.relational.statements.upkeep import rare_statements, upkeep_statements
+
+
+def usual_statements() -> dict[str, ClauseElement]:
+    """Those of calls that programs make all the time, and of short commands: SQLite's sessions have their text ahead of time."""
+    return {**main_statements(), **upkeep_statements()}
 
 
 def statements() -> dict[str, ClauseElement]:
     """All of them. A session runs them by these names."""
-    by_room = (main_statements, logical_statements, figure_statements, upkeep_statements, copying_statements)
-    return {name: statement for made in by_room for name, statement in made().items()}
+    return {**usual_statements(), **rare_statements(), **copying_statements()}

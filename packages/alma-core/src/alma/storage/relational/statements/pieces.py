@@ -6,27 +6,7 @@ Where dialects differ, an element of our own says once what is meant, and how ea
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
-    CTE,
-    BigInteger,
-    Cast,
-    Insert,
-    Integer,
-    Select,
-    Table,
-    Text,
-    Update,
-    and_,
-    bindparam,
-    cast,
-    column,
-    func,
-    insert,
-    literal_column,
-    select,
-    update,
-    values,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
@@ -41,12 +21,12 @@ STORE, MIGRATION, PROJECT, PARTITION, MEMORY, PASSAGE, VECTOR, USAGE, RECORD, JO
 )
 TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("touched", "removed"))
 
-ZERO: Any = literal_column("0", BigInteger())
-ONE: Any = literal_column("1", BigInteger())
+ZERO: Any = sa.literal_column("0", sa.BigInteger())
+ONE: Any = sa.literal_column("1", sa.BigInteger())
 """Constants as they stand in a statement. What is a parameter instead is given anew with each call."""
 
 
-class _Typed(Cast[Any]):
+class _Typed(sa.Cast[Any]):
     """A value of a type that the dialect cannot see by itself. SQLite looks at the value instead."""
 
     inherit_cache = True
@@ -83,28 +63,28 @@ def _json_values_for_sqlite(element: _JSONValues, compiler: Any, **given: Any) -
 
 def given(name: str) -> Any:
     """A value that is given when the statement is run."""
-    return bindparam(name)
+    return sa.bindparam(name)
 
 
 def number(name: str) -> Any:
     """A whole number that is given."""
-    return bindparam(name, type_=BigInteger())
+    return sa.bindparam(name, type_=sa.BigInteger())
 
 
 def optional(name: str, kind: TypeEngine[Any]) -> Any:
     """A value that is given, or null."""
-    return _Typed(bindparam(name, type_=kind), kind)
+    return _Typed(sa.bindparam(name, type_=kind), kind)
 
 
 def place(project: Any, seq: Any) -> Any:
     """The key of a record in the journal of a project."""
-    return project * literal_column(str(PLACES), BigInteger()) + seq
+    return project * sa.literal_column(str(PLACES), sa.BigInteger()) + seq
 
 
 def in_journal(after: Any = None) -> Any:
     """The condition of being in the journal of the given project, after a `seq`."""
     project = number("project")
-    return and_(
+    return sa.and_(
         JOURNAL.c.place > place(project, ZERO if after is None else after),
         JOURNAL.c.place < place(project + ONE, ZERO),
     )
@@ -112,57 +92,57 @@ def in_journal(after: Any = None) -> Any:
 
 def embedder() -> Any:
     """The number of the database's embedder, whose vectors serve."""
-    value = select(STORE.c.value).where(STORE.c.key == literal_column("'embedder_number'")).scalar_subquery()
-    return cast(value, Integer)
+    value = sa.select(STORE.c.value).where(STORE.c.key == sa.literal_column("'embedder_number'")).scalar_subquery()
+    return sa.cast(value, sa.Integer)
 
 
 def migrations() -> Any:
     """The number of migrations that were run: more than a process saw when it opened, if a newer ALMA has opened the store since."""
-    return select(func.count()).select_from(MIGRATION).scalar_subquery()
+    return sa.select(sa.func.count()).select_from(MIGRATION).scalar_subquery()
 
 
 def values_given(name: str) -> Any:
     """The values of a JSON array as rows with the column `value`, which are texts."""
-    return _JSONValues(bindparam(name, type_=Text())).table_valued(column("value", Text()))
+    return _JSONValues(sa.bindparam(name, type_=sa.Text())).table_valued(sa.column("value", sa.Text()))
 
 
 def given_in(name: str) -> Any:
     """The texts of a JSON array."""
-    return select(values_given(name).c.value)
+    return sa.select(values_given(name).c.value)
 
 
 def rows_given(name: str = "rows") -> Any:
     """The row numbers of a JSON array."""
-    return select(_Typed(values_given(name).c.value, BigInteger()))
+    return sa.select(_Typed(values_given(name).c.value, sa.BigInteger()))
 
 
 def total(counted: Any) -> Any:
     """The sum of a column, 0 where there is nothing."""
-    return func.coalesce(func.sum(counted), ZERO)
+    return sa.func.coalesce(sa.func.sum(counted), ZERO)
 
 
-def inserting(table: Table, *left_out: str) -> Insert:
+def inserting(table: sa.Table, *left_out: str) -> sa.Insert:
     """A new row: a value is given for each column that is not left out."""
-    return insert(table).values({column.name: given(column.name) for column in table.c if column.name not in left_out})
+    return sa.insert(table).values({column.name: given(column.name) for column in table.c if column.name not in left_out})
 
 
-def ignoring(table: Table, *left_out: str) -> Any:
+def ignoring(table: sa.Table, *left_out: str) -> Any:
     """A new row, unless there is one of its key."""
     names = [column.name for column in table.c if column.name not in left_out]
     return postgresql.insert(table).values({name: given(name) for name in names}).on_conflict_do_nothing()
 
 
-def ignoring_from(table: Table, columns: Sequence[str], found: Select[Any]) -> Any:
+def ignoring_from(table: sa.Table, columns: Sequence[str], found: sa.Select[Any]) -> Any:
     """New rows, one for each that a statement finds, unless there is one of its key."""
     return postgresql.insert(table).from_select(columns, found).on_conflict_do_nothing()
 
 
-def updating(table: Table, key: str, *columns: str) -> Update:
+def updating(table: sa.Table, key: str, *columns: str) -> sa.Update:
     """New values of some columns, in the row whose key is given as `of_KEY`."""
-    return update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
+    return sa.update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
 
 
-def replacing(table: Table, *keys: str, follows: str | None = None) -> Insert:
+def replacing(table: sa.Table, *keys: str, follows: str | None = None) -> sa.Insert:
     """A row that takes the place of the one with its keys, if there is one; with `follows` only of one whose number in that column is one less."""
     names = [column.name for column in table.c]
     made = postgresql.insert(table).values({name: given(name) for name in names})
@@ -173,14 +153,8 @@ def replacing(table: Table, *keys: str, follows: str | None = None) -> Insert:
     )
 
 
-def rows_of(table: Table, *, prefix: str = "", **names: str) -> CTE:
+def rows_of(table: sa.Table, **names: str) -> sa.CTE:
     """Rows that are given, of one value a name, each of the type of a column: one of them here, as many as needed in `Session.many`."""
     kinds = {name: table.c[of].type for name, of in names.items()}
-    row = tuple(_Typed(given(f"{prefix}{name}"), kind) for name, kind in kinds.items())
-    return values(*(column(name, kind) for name, kind in kinds.items()), name="given").data([row]).cte("given")
-
-
-def updating_rows(table: Table, keys: Sequence[str], *columns: str) -> Update:
-    """New values of some columns, in each row whose keys are given; keys and values are given as `new_COLUMN`."""
-    rows = rows_of(table, prefix="new_", **{name: name for name in (*keys, *columns)})
-    return update(table).values({name: rows.c[name] for name in columns}).where(*(table.c[key] == rows.c[key] for key in keys))
+    row = tuple(_Typed(given(name), kind) for name, kind in kinds.items())
+    return sa.values(*(sa.column(name, kind) for name, kind in kinds.items()), name="given").data([row]).cte("given")
