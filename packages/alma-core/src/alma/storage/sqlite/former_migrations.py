@@ -4,25 +4,16 @@ None is edited any more. New databases begin with the layout of `migrations`.
 """
 
 import hashlib
-import json
 import sqlite3
-from collections.abc import Collection, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 
 from alma.errors import StorageError
 from alma.storage.relational.store_values import note_checksum
-from alma.storage.sqlite import fulltext
-from alma.storage.sqlite.migrations import (
-    INDEXES,
-    SINCE_THE_FIRST,
-    Migration,
-    applied_migrations,
-    note_migration,
-    restore_indexes,
-)
+from alma.storage.sqlite.migrations import INDEXES, SINCE_THE_FIRST, applied_migrations, note_migration, restore_indexes
 from alma.storage.sqlite.session import Connection
-from alma.text import spaced
-from alma.types.passages import Passage
+
+_FormerMigration = Callable[[Connection], None]
 
 
 def m001_first_layout(connection: Connection) -> None:
@@ -84,43 +75,15 @@ def m005_evidence_by_task(connection: Connection) -> None:
 
 
 def m006_no_memory_waits_for_the_full_text(connection: Connection) -> None:
-    """Memories that former versions put into the full text later are in it at once."""
-    for project, unindexed in connection.execute("SELECT row, unindexed FROM project").fetchall():
-        with suppress(ValueError):  # damaged: `verify` says which memories are missing
-            fulltext.insert_all(
-                connection, project, [(row, _passages(connection, row)) for row in map(int, json.loads(unindexed))]
-            )
+    """Nothing waits any more for the full text, which is made anew for today's layout."""
     connection.execute("ALTER TABLE project DROP COLUMN unindexed")
 
 
 def m007_words_that_no_space_parts(connection: Connection) -> None:
-    """The full text of projects with Chinese, Japanese or Korean is made anew, by pairs of characters. That of encrypted files is in no file."""
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for (project,) in connection.execute("SELECT row FROM project").fetchall():
-        if f"text_{project}" in names:
-            with suppress(ValueError):  # damaged: `verify` says which memories are missing
-                _fill_if_unspaced(connection, project)
+    """Nothing: the full text is made anew for today's layout."""
 
 
-def _fill_if_unspaced(connection: Connection, project: int) -> None:
-    with closing(connection.execute("SELECT text, keywords FROM passage WHERE project = ?", (project,))) as texts:
-        is_unspaced = any(spaced(kept) != kept for row in texts for kept in (text.decode() for text in row))
-    if is_unspaced:
-        live = connection.execute("SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row", (project,))
-        rows = [row for (row,) in live]
-        fulltext.create_anew(connection, project)
-        fulltext.insert_all(connection, project, ((row, _passages(connection, row)) for row in rows))
-
-
-def _passages(connection: Connection, memory: int) -> list[Passage]:
-    found = connection.execute("SELECT is_own, text, keywords FROM passage WHERE memory = ? ORDER BY position", (memory,))
-    return [
-        Passage.model_construct(is_own=bool(is_own), text=text.decode(), keywords=keywords.decode())
-        for is_own, text, keywords in found
-    ]
-
-
-MIGRATIONS: Sequence[Migration] = (
+MIGRATIONS: Sequence[_FormerMigration] = (
     m001_first_layout,
     m002_row_numbers_given_out_once,
     m003_outcomes_by_agent,
@@ -166,7 +129,7 @@ def _check_layout(connection: Connection, applied: Collection[str]) -> None:
     restore_indexes(connection, later | indexes)
 
 
-def _run(connection: Connection, chosen: Sequence[Migration]) -> None:
+def _run(connection: Connection, chosen: Sequence[_FormerMigration]) -> None:
     for migration in chosen:
         migration(connection)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from alma import folders
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import note_checksum
-from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.former_migrations import migrate_former
-from alma.storage.sqlite.migrations import BEFORE_UPGRADE, LAYOUT, applied_migrations, is_former, note_migration
+from alma.storage.sqlite.fulltext import FTS5Index
+from alma.storage.sqlite.migrations import BEFORE_UPGRADE, LAYOUT, MIGRATIONS, applied_migrations, is_former, note_migration
 from alma.storage.sqlite.session import Connection
 
 _DROP_RETIRED = (
@@ -28,7 +28,7 @@ _DROP_RETIRED = (
 )
 
 
-def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) -> None:
+def upgrade_file(database: Database, seal: Seal, *, at: int) -> None:
     """Upgrades a file, unless another process has done so meanwhile. Killed at any moment, it leaves the former file or the new one."""
     with database.transaction() as connection:
         if not is_former(applied_migrations(connection)):
@@ -36,7 +36,10 @@ def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) ->
         copy = database.path.with_name(f"{database.path.name}{BEFORE_UPGRADE}")
         _copy(database, copy)
         migrate_former(connection, at=at)
-        reports = list(upgrade_projects(connection, text, seal, at=at))
+        for migration in MIGRATIONS:  # they make what the upgrade writes to
+            migration(connection, seal)
+            note_migration(connection, migration.__name__, at=at)
+        reports = list(upgrade_projects(connection, FTS5Index(seal), seal, at=at))
         _drop_retired(connection)
         note_migration(connection, LAYOUT, at=at)
     log_upgrade(str(database.path), reports, copy=copy)

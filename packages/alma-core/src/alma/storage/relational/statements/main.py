@@ -130,7 +130,7 @@ def _of_memories() -> dict[str, ClauseElement]:
 
 def _of_texts() -> dict[str, ClauseElement]:
     texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
-    searched = select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
+    searched = select(_p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
     is_new = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
     return {
         "passage_insert": inserting(PASSAGE, "row"),
