@@ -11,13 +11,15 @@ from sqlalchemy import Connection as Connected
 from sqlalchemy import create_engine
 
 from alchemy_store import AlchemySession
+from alma.storage.encryption.cipher import AESSeal
+from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.session import Session
 from alma.storage.relational.statements.text import text_metadata
 from alma.storage.relational.text_index import Searched, TextIndex
 from alma.storage.relational.text_rows import TextRows
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import Connection
-from alma.storage.stems import stemmer
+from alma.storage.stems import stems as stems_of
 from alma.types.passages import Passage
 
 WORDS = ["Deploys", "deploy", "naïve", "v2.1", "it's", "ΣΊΣΥΦΟΣ", "日本", "of", '"', "x" * 80]
@@ -47,9 +49,11 @@ def held(index: TextIndex, session: Session, put: Sequence[Searched], removed: S
         index.put(session, project, put)
     index.remove(session, 7, removed)
     found = index.lists(session, 7, stems, limit=None)
-    assert list(found.are_whole) == [True for _ in stems]
-    entries = iter(zip(found.memories.tolist(), found.frequencies.tolist(), strict=True))
-    return {stem: [next(entries) for _ in range(size)] for stem, size in zip(stems, found.sizes, strict=True)}
+    assert all(each.is_whole for each in found)
+    return {
+        stem: list(zip(each.memories.tolist(), each.frequencies.tolist(), strict=True))
+        for stem, each in zip(stems, found, strict=True)
+    }
 
 
 def test_both_hold_the_same_lists_whatever_was_put_and_removed(connected: Connected) -> None:
@@ -57,12 +61,17 @@ def test_both_hold_the_same_lists_whatever_was_put_and_removed(connected: Connec
     @given(found=memories, count=st.integers(0, 6))
     def holds(found: dict[int, list[Passage]], count: int) -> None:
         put = list(found.items())
-        stems = [*stemmer().stems(WORDS), "nowhere"]
-        with closing(sqlite3.connect(":memory:", factory=Connection)) as connection, connected.begin_nested() as undone:
-            fts5 = held(FTS5Index(), connection, put, put[:count], stems)
+        stems = [*dict.fromkeys(stems_of(" ".join(WORDS))), "nowhere"]
+        with (
+            closing(sqlite3.connect(":memory:", factory=Connection)) as connection,
+            closing(sqlite3.connect(":memory:", factory=Connection)) as another,
+            connected.begin_nested() as undone,
+        ):
+            fts5 = held(FTS5Index(OpenSeal()), connection, put, put[:count], stems)
+            hidden = held(FTS5Index(AESSeal(b"k" * 32, "store")), another, put, put[:count], stems)
             rows = held(TextRows(), AlchemySession(connected), put, put[:count], stems)
             undone.rollback()
-        assert fts5 == rows
+        assert fts5 == hidden == rows
         assert all(memory in dict(put[count:]) for entries in fts5.values() for memory, _ in entries)
 
     holds()
@@ -71,9 +80,20 @@ def test_both_hold_the_same_lists_whatever_was_put_and_removed(connected: Connec
 def test_a_limit_ends_a_long_list_after_its_first_memories() -> None:
     put = [(number, [Passage(text="deploy deploy")]) for number in range(1, 50)]
     with closing(sqlite3.connect(":memory:", factory=Connection)) as connection:
-        index = FTS5Index()
+        index = FTS5Index(OpenSeal())
         index.begin(connection, 1)
         index.put(connection, 1, put)
-        found = index.lists(connection, 1, ["deploi", "nowhere"], limit=20)
-    assert found.memories.tolist() == list(range(1, 11))
-    assert (list(found.sizes), list(found.are_whole)) == ([10, 0], [False, True])
+        deploys, none = index.lists(connection, 1, ["deploi", "nowhere"], limit=20)
+    assert (deploys.memories.tolist(), deploys.is_whole) == (list(range(1, 11)), False)
+    assert (none.memories.tolist(), none.is_whole) == ([], True)
+
+
+def test_what_is_filled_anew_is_empty_before(connected: Connected) -> None:
+    with closing(sqlite3.connect(":memory:", factory=Connection)) as connection, connected.begin_nested() as undone:
+        for index, session in ((FTS5Index(OpenSeal()), connection), (TextRows(), AlchemySession(connected))):
+            index.begin(session, 7)
+            index.put(session, 7, [(1, [Passage(text="deploy")])])
+            index.begin(session, 7)
+            (found,) = index.lists(session, 7, ["deploi"], limit=None)
+            assert not len(found.memories)
+        undone.rollback()

@@ -27,7 +27,6 @@ BESIDE = (
         Column("term", LargeBinary, primary_key=True),
         Column("pgno", Integer, nullable=False),
     ),
-    Table("text_1_docsize", _BESIDE, Column("id", Integer, primary_key=True), Column("sz", LargeBinary, nullable=False)),
     Table("text_1_config", _BESIDE, Column("k", String, primary_key=True), Column("v", Integer, nullable=False)),
 )
 """Tables of SQLite's own that our calls rest on: row numbers given out, and what lies behind the full text of the first project."""

@@ -8,6 +8,8 @@ import pytest
 
 from alma.errors import StorageError
 from alma.storage.sqlite.store import SQLStorage
+from alma_testing.contracts.stored import found_by_words
+from encrypted import KEY, open_encrypted
 from stores import NOW, execute, rows
 
 PLAIN = Path(__file__).parent / "data" / "plain.gz"
@@ -50,3 +52,25 @@ def test_indexes_of_a_person_are_kept(path: Path) -> None:
     with closing(SQLStorage(path, at=NOW)) as storage:
         assert storage.verify().problems == ()
     assert rows(path, "SELECT name FROM sqlite_master WHERE name LIKE 'of_a_person%'") == [("of_a_person_too",)]
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+def test_full_text_of_the_layout_before_is_made_anew(tmp_path: Path, key: bytes | None) -> None:
+    task, path = "Deploy the zeppelins", tmp_path / "alma.db"
+    with open_encrypted(tmp_path, key=key) as alma:
+        alma.learn("dev", task, "success", "Go blue-green")
+        found = alma.retrieve("Which zeppelin was deployed?", "dev").ids
+    execute(path, "DROP TABLE words_1", "DROP TABLE text_1", "DELETE FROM migration WHERE name LIKE 'm009%'")
+    if key is None:  # encrypted stores had none
+        execute(
+            path,
+            "CREATE VIRTUAL TABLE text_1 USING fts5(text, content='', tokenize='porter unicode61 remove_diacritics 2')",
+            "CREATE VIRTUAL TABLE words_1 USING fts5vocab('text_1', 'instance')",
+            f"INSERT INTO text_1 (rowid, text) VALUES (2, '{task}')",
+        )
+
+    with open_encrypted(tmp_path, key=key) as alma:
+        assert alma.verify().problems == ()
+        assert alma.retrieve("Which zeppelin was deployed?", "dev").ids == found
+        assert found_by_words(alma._store.storage.project("shop"), "zeppelin") == {1}
+    assert (b"zeppelin" in path.read_bytes()) == (key is None)

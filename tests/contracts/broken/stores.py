@@ -13,6 +13,7 @@ from alma.journal import Change
 from alma.protocols import CommonWords, Erased, Place, TextLists
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors
+from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.writing import Write
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import connection_of
@@ -63,7 +64,7 @@ class _Broken(SQLStorage):
     def project(self, name: str) -> Any:
         return self.made(
             self.database,
-            FTS5Index(),
+            FTS5Index(OpenSeal()),
             name,
             dimension=self.fingerprint.dimension,
             embedder=self._embedder,

@@ -40,8 +40,8 @@ def stored(alma: ALMA) -> dict[str, list[tuple[object, ...]]]:
     """All rows, as another connection sees them."""
     path = alma._store.storage.path
     everything = {table: rows(path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
-    texts = rows(path, "SELECT name FROM sqlite_master WHERE name GLOB 'text_*_docsize'")
-    return everything | {name: rows(path, f"SELECT id FROM {name}") for (name,) in texts}
+    texts = rows(path, "SELECT name FROM sqlite_master WHERE name GLOB 'words_*'")
+    return everything | {name: rows(path, f"SELECT term, doc FROM {name}") for (name,) in texts}
 
 
 def learn(alma: ALMA) -> object:

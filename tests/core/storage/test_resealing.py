@@ -19,7 +19,7 @@ from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_eve
 from killed import kill_while_changing_key
 from stores import execute, rows
 
-STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_copies", "_overwrite")
+STEPS = ("_fill", "_copy_table", "fill", "_check_same", "_drop_copies", "_overwrite")
 WAYS: dict[str, tuple[bytes | None, Callable[[Path], None], bytes | None]] = {
     "encrypt": (None, lambda folder: encrypt_store(folder, KEY), KEY),
     "decrypt": (KEY, lambda folder: decrypt_store(folder, KEY), None),
@@ -99,13 +99,9 @@ def test_a_failure_at_any_step_leaves_a_whole_store(tmp_path: Path, monkeypatch:
 
     with monkeypatch.context() as patched:
         patched.setattr(resealing, step, fails)
-        is_reached = step != "_fill_full_text" or after is None
-        if is_reached:
-            with pytest.raises(StorageError, match="No space left"):
-                call(tmp_path)
-        else:
+        with pytest.raises(StorageError, match="No space left"):
             call(tmp_path)
-    expected = after if step == "_overwrite" or not is_reached else before
+    expected = after if step == "_overwrite" else before
     assert whole(tmp_path, before, after) == (expected, held)
 
 

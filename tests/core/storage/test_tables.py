@@ -17,6 +17,7 @@ from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
 from alma.storage.relational.copying import COPIED
+from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.text import text_metadata, text_statements
 from alma.storage.sqlite import compiled, migrations
@@ -35,7 +36,7 @@ MIGRATED_AT = 1_772_600_767_890_123
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Connection]:
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as made:
-        migrate(made, at=1)
+        migrate(made, OpenSeal(), at=1)
         yield made
 
 
@@ -186,12 +187,12 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path)
     assert path.read_bytes() == before
 
 
-def add_table(connection: Connection) -> None:
+def add_table(connection: Connection, seal: Seal) -> None:
     connection.execute("CREATE TABLE later (x INTEGER) STRICT")
 
 
-def add_table_and_fail(connection: Connection) -> None:
-    add_table(connection)
+def add_table_and_fail(connection: Connection, seal: Seal) -> None:
+    add_table(connection, seal)
     raise sqlite3.OperationalError("disk I/O error")
 
 

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval.bm25 import COMMON
-from alma.storage.relational.postings import MOST_CHANGES, NOWHERE, OVERHEAD, Change, Crowd, Posting, Postings
-from alma.storage.relational.word_lists import MOST_TAKEN_IN
+from alma.storage.relational import project_texts
+from alma.storage.relational.project_texts import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
 from alma.types.memories import Memory
@@ -157,13 +156,14 @@ def test_a_list_is_read_once_and_takes_in_what_is_written(opened: Callable[[], S
     add(store, project, make_outcome(task_description="Water the ledger", strategy_used=""))
     assert len(scores(project, "ledger")) == 2
     add(writing, writing.project("shop"), make_outcome(task_description="A ledger, a ledger", strategy_used=""))
+    assert len(scores(project, "ledger")) == 3
+    assert asked == []
     archive(project, first, at=AT)
     assert len(scores(project, "ledger")) == 2
-    assert asked == []
     assert scores(project, "ledger") == scores(opened().project("shop"), "ledger")
 
 
-@pytest.mark.parametrize("written", [[1] * (MOST_CHANGES + 3), [MOST_TAKEN_IN + 3], [2] * 3 + [MOST_TAKEN_IN + 3] + [2] * 3])
+@pytest.mark.parametrize("written", [[1] * 20, [MOST_TAKEN_IN + 3], [2] * 3 + [MOST_TAKEN_IN + 3] + [2] * 3])
 def test_lists_are_those_of_a_new_process_after_any_number_of_writes(opened: Callable[[], Store], written: list[int]) -> None:
     store = opened()
     project = store.project("shop")
@@ -175,48 +175,6 @@ def test_lists_are_those_of_a_new_process_after_any_number_of_writes(opened: Cal
         scores(project, "ledger")
     for common in (COMMON, FEW):
         assert scores(project, *WORDS, common=common) == scores(opened().project("shop"), *WORDS, common=common)
-
-
-def test_a_list_that_no_question_asks_for_is_kept_through_some_writes_alone() -> None:
-    postings, change = Postings(), Change(np.zeros(1, dtype=np.int32), {})
-    postings.keep({"asked": NOWHERE, "left": NOWHERE}, upto=0)
-    for upto in range(1, MOST_CHANGES + 2):
-        postings.change(change, upto=upto)
-        postings.known(["asked"], upto=upto)
-    assert list(postings.known(["asked", "left"], upto=MOST_CHANGES + 1)) == ["asked"]
-
-
-def test_changes_take_room_that_lists_which_no_question_asks_for_give_up() -> None:
-    postings, one = Postings(most_bytes=6 * OVERHEAD), np.zeros(1, dtype=np.int32)
-    postings.keep({"asked": NOWHERE, "left": NOWHERE}, upto=0)
-    for upto in range(1, 10):
-        postings.change(Change(one, {"left": Posting(one, one.astype(np.float32))}), upto=upto)
-        postings.known(["asked"], upto=upto)
-    assert list(postings.known(["asked", "left"], upto=9)) == ["asked"]
-
-
-def test_a_change_without_room_beside_the_lists_that_it_changes_leaves_none_of_them() -> None:
-    postings, one = Postings(most_bytes=3 * OVERHEAD), np.zeros(1, dtype=np.int32)
-    postings.keep({"deploy": NOWHERE, "ledger": NOWHERE}, upto=0)
-    postings.change(Change(one, dict.fromkeys(("deploy", "ledger"), Posting(one, one.astype(np.float32)))), upto=1)
-    assert postings.known(["deploy", "ledger"], upto=1) == {}
-
-
-def test_words_of_a_change_that_no_list_is_held_of_take_no_room() -> None:
-    postings = Postings(most_bytes=6 * OVERHEAD)
-    postings.keep({"asked": NOWHERE}, upto=0)
-    postings.change(Change(np.zeros(1, dtype=np.int32), {f"word{number}": NOWHERE for number in range(20)}), upto=1)
-    assert list(postings.known(["asked"], upto=1)) == ["asked"]
-
-
-def test_a_common_word_is_counted_again_when_texts_changed_that_may_have_held_it() -> None:
-    postings, one = Postings(), np.zeros(1, dtype=np.int32)
-    postings.keep({"deploy": Crowd(np.array([3, 1], dtype=np.int32))}, upto=0)
-    for upto in (1, 2):
-        postings.change(Change(one, {"deploy": Posting(one, one.astype(np.float32))}), upto=upto)
-    held = postings.known(["deploy"], upto=2)["deploy"]
-    assert isinstance(held, Crowd)
-    assert held.held.tolist() == [1, 0]
 
 
 def test_lengths_that_another_process_knew_are_taken_and_caught_up_with(opened: Callable[[], Store]) -> None:
@@ -243,23 +201,15 @@ def test_lengths_that_another_process_knew_are_taken_and_caught_up_with(opened: 
     assert scores(taking, "ledger") == scores(project, "ledger")
 
 
-def test_lists_are_forgotten_when_they_have_no_more_room() -> None:
-    postings = Postings(most_bytes=6 * OVERHEAD)
-    words = [f"word{number}" for number in range(20)]
-    for word in words:
-        postings.keep({word: NOWHERE}, upto=0)
-    assert list(postings.known(words, upto=0)) == words[-2:]
-
-
-def test_more_lists_than_have_room_are_not_kept() -> None:
-    postings = Postings(most_bytes=6 * OVERHEAD)
-    postings.keep({f"word{number}": NOWHERE for number in range(7)}, upto=0)
-    assert postings.known(["word0"], upto=0) == {}
-
-
-def test_lists_of_another_moment_are_neither_kept_nor_given() -> None:
-    postings = Postings()
-    postings.clear(upto=2)
-    postings.keep({"old": NOWHERE}, upto=1)
-    postings.keep({"new": NOWHERE}, upto=2)
-    assert (list(postings.known(["old", "new"], upto=2)), postings.known(["new"], upto=3)) == (["new"], {})
+def test_scores_are_equal_however_few_lists_are_kept(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened()
+    project = store.project("shop")
+    for number in range(20):
+        text = f"{' '.join(WORDS[number % len(WORDS) :])} deploy {number}"
+        add(store, project, make_outcome(task_description=text, strategy_used=""))
+    anew = scores(opened().project("shop"), *WORDS)
+    for most in (0, 70, 200):
+        monkeypatch.setattr(project_texts, "MOST_KEPT", most)
+        again = opened().project("shop")
+        assert [scores(again, word) for word in WORDS] == [scores(opened().project("shop"), word) for word in WORDS]
+        assert scores(again, *WORDS) == anew

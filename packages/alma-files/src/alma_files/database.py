@@ -159,7 +159,7 @@ class FileDatabase(Database):
         with self.transaction(UPGRADED) as connection:  # with a name: else the header would be written before the journals
             if not self.layout.is_former():
                 return
-            reports = list(upgrade_projects(connection, FTS5Index(), SEAL, at=at))
+            reports = list(upgrade_projects(connection, FTS5Index(SEAL), SEAL, at=at))
         with self._locked():
             if self.layout.is_former():
                 self.layout.write_header(self.layout.read_header() or {})

@@ -13,8 +13,9 @@ from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.rows import PLACES, text_hash
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.strategies import compared_texts
+from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.rebuild import fill_full_text, insert_rows
+from alma.storage.sqlite.rebuild import insert_rows
 from alma.storage.sqlite.session import Connection
 
 SEAL = OpenSeal()
@@ -25,7 +26,7 @@ def project_row(connection: Connection, name: str) -> int:
     for (row,) in connection.all("project_by_name", {"name": name}):
         return int(row)
     row = connection.insert("project_insert", {"name": name, "head_seq": 0, "head_hash": journal.GENESIS, "learned_seq": 0})
-    FTS5Index().begin(connection, row)
+    FTS5Index(SEAL).begin(connection, row)
     return row
 
 
@@ -37,7 +38,7 @@ def project_whole(connection: Connection, name: str, records: Sequence[JournalRe
     insert_rows(view, wanted, None)
     _number_removals(connection, row, wanted, after=0)
     _end(connection, row, wanted)
-    fill_full_text(view)
+    fill(view, FTS5Index(SEAL))
 
 
 def project_difference(connection: Connection, name: str, records: Sequence[JournalRecord]) -> None:
@@ -46,7 +47,7 @@ def project_difference(connection: Connection, name: str, records: Sequence[Jour
     ((before, _, _),) = connection.all("project_ends", {"project": row})
     wanted = _replayed(connection, row, name, records)
     view = View(connection, row, SEAL, lambda key: _partition(connection, row, key))
-    apply_changes(view, FTS5Index(), list(_differences(view, wanted)), {}, seq=wanted.seq)
+    apply_changes(view, FTS5Index(SEAL), list(_differences(view, wanted)), {}, seq=wanted.seq)
     for table in ("memory", "passage"):
         for stored in list(TABLES[table].rows(view)):
             raw = TABLES[table].raw(view, stored.key) or {}
@@ -119,7 +120,7 @@ def project_new(connection: Connection, name: str, records: Iterable[JournalReco
             return False
         try:
             for portion in _each_once(list(journal.current(changes))):
-                apply_changes(view, FTS5Index(), portion, {}, seq=record.seq)
+                apply_changes(view, FTS5Index(SEAL), portion, {}, seq=record.seq)
         except (AlmaError, LookupError, ValueError):
             return False
         _advance(connection, row, record, changes)

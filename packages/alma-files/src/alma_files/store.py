@@ -20,6 +20,7 @@ from alma.types.stored import Moved, StoreRequest
 from alma_files.database import FileDatabase
 from alma_files.layout import Layout
 from alma_files.locking import locked_file
+from alma_files.projecting import SEAL
 
 DRAFT = ".moving"
 
@@ -35,7 +36,7 @@ class FileStorage(RelationalStore):
                 database.catch_up()
                 if database.layout.is_former():
                     database.upgrade(at=at)
-            super().__init__(database, FTS5Index())
+            super().__init__(database, FTS5Index(SEAL))
         except BaseException:
             database.close()
             raise

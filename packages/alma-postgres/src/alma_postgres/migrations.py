@@ -5,14 +5,26 @@ from collections.abc import Callable, Sequence
 from psycopg import Connection, sql
 
 from alma.errors import ConfigurationError
+from alma.storage.relational.logical import View
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.text_index import fill
+from alma.storage.relational.text_rows import TextRows
 from alma_postgres.compiling import layout
+from alma_postgres.session import PostgresSession
 
-Migration = Callable[[Connection, str], None]
+Migration = Callable[[PostgresSession, Seal], None]
 
 LAYOUT, FORMER = "p002_outcomes_alone", "p001_first_layout"
 """Names of the migration that leads to today's layout, which new stores begin with, and of the one that former versions began with."""
 
-MIGRATIONS: Sequence[Migration] = ()
+
+def p003_stems_of_our_own(session: PostgresSession, seal: Seal) -> None:
+    """The full text of each project is made anew."""
+    for project, _ in list(session.all("projects")):
+        fill(View(session, project, seal), TextRows())
+
+
+MIGRATIONS: Sequence[Migration] = (p003_stems_of_our_own,)
 
 _DROP_RETIRED = (
     "DROP TABLE {}.evidence",
@@ -54,15 +66,16 @@ def missing_migrations(applied: set[str]) -> list[Migration]:
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 
-def migrate(connection: Connection, schema: str, *, at: int) -> None:
+def migrate(session: PostgresSession, schema: str, seal: Seal, *, at: int) -> None:
     """Makes the tables where there are none, and runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
+    connection = session.connection
     applied = applied_migrations(connection, schema)
     if not applied:
         for statement in layout(schema):
             connection.execute(statement)
         _note(connection, schema, LAYOUT, at=at)
     for migration in missing_migrations(applied):
-        migration(connection, schema)
+        migration(session, seal)
         _note(connection, schema, migration.__name__, at=at)
 
 

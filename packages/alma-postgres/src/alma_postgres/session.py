@@ -28,6 +28,7 @@ LONG = frozenset(
         "journal_after",
         "touched_all",
         "texts",
+        "texts_searched",
         "outcome_bodies",
     }
 )

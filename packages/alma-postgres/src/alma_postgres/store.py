@@ -57,28 +57,27 @@ class PostgresStorage(RelationalStore):
             raise CorruptStoreError(
                 f"{self.database.name} holds no store of ALMA; give another schema, or restore it from a backup"
             )
-        if is_former(applied):
+        if is_former(applied) or missing_migrations(applied):
             self._upgrade(seal, at)
-        if missing_migrations(applied):
-            with self.database.transaction() as session:
-                migrate(session.connection, schema, at=at)
 
     def _upgrade(self, seal: Seal, at: int) -> None:
         """Brings the store of a former version to today's layout, in one transaction. Other processes wait with writes meanwhile."""
         schema, name = self.database.schema, self.database.name
         try:
             with self.database.transaction() as session:
-                if not is_former(applied_migrations(session.connection, schema)):
-                    return
-                reports = list(upgrade_projects(session, TextRows(), seal, at=at))
-                drop_retired(session.connection, schema, at=at)
+                former = is_former(applied_migrations(session.connection, schema))
+                reports = list(upgrade_projects(session, TextRows(), seal, at=at)) if former else []
+                if former:
+                    drop_retired(session.connection, schema, at=at)
+                migrate(session, schema, seal, at=at)
         except StorageError as error:
             if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
                 raise ConfigurationError(
                     f"{name} is of a former ALMA, and this role may not change its tables: open it once as their owner, say by `alma verify`"
                 ) from error
             raise
-        log_upgrade(name, reports)
+        if former:
+            log_upgrade(name, reports)
 
     @property
     def file(self) -> str:
@@ -184,7 +183,7 @@ def create(address: Address, request: StoreRequest) -> None:
         with database.transaction() as session:
             if not applied_migrations(session.connection, address.schema):
                 session.connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(address.schema)))
-                migrate(session.connection, address.schema, at=to_micros(request.at))
+                migrate(session, address.schema, OpenSeal(), at=to_micros(request.at))
             if not list(session.all("store_values")):
                 PostgresStorage.begin(session, fingerprint)
     finally:

@@ -1,7 +1,7 @@
 """The turns of recalled conversations that are nearest to a question."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from alma.memory.recall.search import Found
 from alma.memory.room import Room
 from alma.retrieval.query import without_names
 from alma.retrieval.turns import Turns, rarities, turn_scores
-from alma.storage.stems import stemmer
+from alma.storage.stems import stems
 from alma.text import spaced
 from alma.types.memories import AnyMemory, Conversation, Turn
 from alma.types.passages import Passage
@@ -144,12 +144,13 @@ def _select_nearest(pieces: Sequence[_Piece], of_turn: NDArray[np.int64], by_wor
 
 def _count_stems(words: Sequence[str], texts: Sequence[str]) -> Floats:
     """Returns how often each stem of the words occurs in each text: a row a text. Only texts that may hold a stem are cut into stems."""
-    stems = stemmer().stems(words)
-    found = np.zeros((len(texts), len(stems)))
-    beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in stems)})")
-    likely = [place for place, text in enumerate(texts) if stems and _may_hold(text, beginning)]
-    for place, counts in zip(likely, stemmer().counts([spaced(texts[place]) for place in likely]), strict=True):
-        found[place] = [counts.get(stem, 0) for stem in stems]
+    asked = list(dict.fromkeys(stem for word in words for stem in stems(word)))
+    found = np.zeros((len(texts), len(asked)))
+    beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in asked)})")
+    for place, text in enumerate(texts):
+        if asked and _may_hold(text, beginning):
+            counts = Counter(stems(spaced(text)))
+            found[place] = [counts[stem] for stem in asked]
     return found
 
 

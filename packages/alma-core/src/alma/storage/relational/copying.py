@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 
 from alma import journal
 from alma.errors import StorageError
@@ -16,8 +16,7 @@ from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import check_whole, note_checksum
-from alma.storage.relational.text_index import Searched, TextIndex
-from alma.types.passages import Passage
+from alma.storage.relational.text_index import TextIndex, fill
 from alma.types.stored import Moved, MovedProject
 
 COPIED = ("journal", "memory", "partition", "passage", "project", "record", "removed", "touched", "usage", "vector")
@@ -102,23 +101,9 @@ class Copying:
             done = json.loads(dict(session.all("store_values")).get(TEXTS, "[]"))
             if name in done:
                 return
-            self.text.begin(session, row)
-            searched = self._searched(view, row)
-            while portion := list(islice(searched, ROWS_AT_ONCE)):
-                self.text.put(session, row, portion)
+            fill(View(view, row, self.seal), self.text, into=session)
             session.run("store_put", {"key": TEXTS, "value": json.dumps([*done, name])})
             note_checksum(session)
-
-    def _searched(self, view: Session, row: int) -> Iterator[Searched]:
-        for memory, found in groupby(view.all("copy_searched", {"project": row}), key=lambda values: int(values[0])):
-            yield memory, [self._passage((row, memory, position), *values) for _, position, *values in found]
-
-    def _passage(self, place: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
-        return Passage.model_construct(
-            text=self.seal.open(text, place="passage.text", row=place).decode(),
-            keywords=self.seal.open(keywords, place="passage.keywords", row=place).decode(),
-            is_own=bool(is_own),
-        )
 
     def _compared(self, view: Session, row: int, name: str) -> MovedProject:
         with self.target.snapshot_apart() as copied:

@@ -6,14 +6,18 @@ sorted after it is read.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from functools import lru_cache
 
 from alma.errors import CorruptStoreError
 from alma.storage.relational.seal import Seal
 from alma.types.partition import SEPARATOR
 
-KEY, OPERATION = "record", "journal.operation"
-"""The places of keys and of operations in the seal."""
+KEY, OPERATION, TERM = "record", "journal.operation", "text.term"
+"""The places of keys, of operations and of terms in the seal."""
+
+TERM_BYTES = 8
+"""Of a hidden stem so much is a term: two stems of a million share one by a chance of 1 in 10 million."""
 
 _HIDDEN_TABLES = ("record/", "evidence/")
 """Beginnings of the keys in the history index that name no memory; see `journal.entity`."""
@@ -59,8 +63,20 @@ def reveal_touched(seal: Seal, stored: str) -> str:
     return f"{table}/{reveal_key(seal, rest)}" if table + slash in _HIDDEN_TABLES else stored
 
 
+def terms_of(seal: Seal, stems: Sequence[str]) -> Sequence[str]:
+    """Returns stems as full text keeps them in a file: an encrypted store has keyed hashes."""
+    return [_hide_term(seal, stem) for stem in stems] if seal.is_secret else stems
+
+
+@lru_cache(maxsize=20_000)
+def _hide_term(seal: Seal, stem: str) -> str:
+    """Returns the first bytes of the encrypted stem in hexadecimal: in deterministic AES-SIV they are a keyed hash of it."""
+    return seal.hide(stem.encode(), place=TERM)[:TERM_BYTES].hex()
+
+
 def forget_keys() -> None:
     """Empties the caches of keys, which may hold a purged one."""
+    _hide_term.cache_clear()
     hide_text.cache_clear()
     reveal_text.cache_clear()
 

@@ -32,6 +32,7 @@ from alma.storage.relational import readback
 from alma.storage.relational.hidden_keys import forget_keys, reveal_operation
 from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, read_rows
 from alma.storage.relational.lookups import Lookups, Partitions
+from alma.storage.relational.project_texts import NO_LISTS, ProjectTexts
 from alma.storage.relational.rows import CONTENT
 from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
@@ -39,7 +40,6 @@ from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
-from alma.storage.relational.word_lists import NO_LISTS, KnownWords, ScopedWords
 from alma.storage.relational.writing import Write
 from alma.types.found import TextLengths
 from alma.types.identity import from_micros
@@ -70,7 +70,7 @@ class SQLProject(Lookups):
         self._row: int | None = None
         self._known = Partitions({}, {}, 0)
         self._defined = {}
-        self._words = KnownWords()
+        self._texts = ProjectTexts(text)
 
     def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
         """Returns the rows that a statement about this project finds; sequences are given as JSON."""
@@ -170,11 +170,11 @@ class SQLProject(Lookups):
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
             project, _ = self._located(session)
-            return self._words.lengths(None if project is None else View(session, project, self._seal))
+            return self._texts.lengths(None if project is None else View(session, project, self._seal))
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that were read before, unless this process has read some."""
-        self._words.hold(lengths)
+        self._texts.hold(lengths)
 
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
@@ -274,7 +274,7 @@ class SQLProject(Lookups):
             project = self._find(session)
             if project is None or not words:
                 return NO_LISTS
-            return ScopedWords(View(session, project, self._seal), self._text, words, partitions, common, self._words).lists()
+            return self._texts.lists(View(session, project, self._seal), words, partitions, common)
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
@@ -327,7 +327,7 @@ class SQLProject(Lookups):
                 then(next_write, made.erased)
         if made is None:
             return None
-        self._words.forget()
+        self._texts.forget()
         forget_keys()
         with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
             found = traces(View(session, self._find(session) or 0, self._seal), made.signs)

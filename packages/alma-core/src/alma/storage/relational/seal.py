@@ -11,7 +11,7 @@ class Seal(Protocol):
 
     @property
     def is_secret(self) -> bool:
-        """True when nothing readable may be stored: full text and vector snapshots then stay in memory."""
+        """True when nothing readable may be stored: the terms of full text are keyed then, and vector snapshots stay in memory."""
 
     @property
     def overhead(self) -> int:

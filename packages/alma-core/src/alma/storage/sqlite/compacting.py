@@ -25,7 +25,7 @@ def compact(database: Database, *, seal: Seal) -> bool:
     Others wait with their writes meanwhile.
     """
     with database.transaction() as connection:
-        for (project,) in connection.execute("SELECT row FROM project").fetchall() if not seal.is_secret else ():
+        for (project,) in connection.execute("SELECT row FROM project").fetchall():
             fulltext.optimize(connection, project)
         connection.execute("CREATE TEMP TABLE compared (project INTEGER, text_hash BLOB, PRIMARY KEY (project, text_hash))")
         connection.executemany(

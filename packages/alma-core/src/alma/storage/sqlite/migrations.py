@@ -7,14 +7,25 @@ What has been released is never edited; a change of the tables is a new function
 from collections.abc import Callable, Mapping, Sequence
 
 from alma.errors import ConfigurationError
+from alma.storage.relational.logical import View
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.text_index import fill
+from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import Connection
 
-Migration = Callable[[Connection], None]
+Migration = Callable[[Connection, Seal], None]
 
 LAYOUT = "m008_outcomes_alone"
 """Name of the migration that leads to this layout. New files have no other before it."""
 
-MIGRATIONS: Sequence[Migration] = ()
+
+def m009_stems_of_our_own(connection: Connection, seal: Seal) -> None:
+    """The full text of each project is made anew: of an encrypted store, too, whose files had none."""
+    for project, _ in list(connection.all("projects")):
+        fill(View(connection, project, seal), FTS5Index(seal))
+
+
+MIGRATIONS: Sequence[Migration] = (m009_stems_of_our_own,)
 
 BEFORE_UPGRADE = ".before-upgrade"
 """Ending of the copy of a file that is made before it is brought to the layout. `compact` deletes it."""
@@ -52,7 +63,7 @@ def missing_migrations(applied: set[str]) -> list[Migration]:
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 
-def migrate(connection: Connection, *, at: int) -> None:
+def migrate(connection: Connection, seal: Seal, *, at: int) -> None:
     """Makes the tables where there are none, and runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
     applied = applied_migrations(connection)
     if not applied:
@@ -60,7 +71,7 @@ def migrate(connection: Connection, *, at: int) -> None:
             connection.execute(statement)
         note_migration(connection, LAYOUT, at=at)
     for migration in missing_migrations(applied):
-        migration(connection)
+        migration(connection, seal)
         note_migration(connection, migration.__name__, at=at)
 
 

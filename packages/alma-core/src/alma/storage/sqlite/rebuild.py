@@ -20,10 +20,11 @@ from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import is_whole
+from alma.storage.relational.text_index import fill
 from alma.storage.relational.verify import Findings, stored_vectors
 from alma.storage.relational.writing import Write
-from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.database import Database
+from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import restore_indexes
 from alma.storage.sqlite.session import Connection, connection_of
 from alma.storage.sqlite.verify import (
@@ -68,7 +69,7 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
         return before.report()
     with database.transaction() as connection:
         with any_text(connection):
-            _restore_file(connection, [] if seal.is_secret else [row for row, _ in before.projects])
+            _restore_file(connection, [row for row, _ in before.projects])
             damaged = [(View(connection, row, seal), name) for row, name in before.projects if row in before.damaged]
             whole = [(view, name) for view, name in damaged if _replayed(view, name) is not None]
             for view, _ in whole:  # all of them first: a damaged row number may be the greatest
@@ -78,7 +79,7 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
                 _make_again(view, name, at=at)
             for view, _ in damaged:
                 _replace_vectors(view, before.unembedded.get(view.project, ()), vectors)
-                fill_full_text(view)
+                fill(view, FTS5Index(seal))
         after = examined(connection, seal=seal)
     return after.report(tuple(problem for problem in before.problems if problem not in after.problems))
 
@@ -123,7 +124,7 @@ def _make_again(view: View, name: str, *, at: int) -> None:
     assert wanted is not None
     write = Write(
         *(view.session, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq),
-        *("", journal.REBUILD, at, view.seal, fulltext.FTS5Index(), Partitions({}, {}, 0)),
+        *("", journal.REBUILD, at, view.seal, FTS5Index(view.seal), Partitions({}, {}, 0)),
     )
     insert_rows(view, wanted, write.seq)
     for (table, key), row in wanted.rows.items():
@@ -148,14 +149,6 @@ def _embedder_is_known(connection: Connection) -> bool:
     with any_text(connection), suppress(sqlite3.DatabaseError):
         return is_whole(connection)
     return False
-
-
-def fill_full_text(view: View) -> None:
-    """Makes the full text of a project from its passages again; an encrypted store has its full text only in memory."""
-    if not view.seal.is_secret:
-        connection = connection_of(view.session)
-        fulltext.create_anew(connection, view.project)
-        fulltext.insert_all(connection, view.project, fulltext.searchable(view))
 
 
 def insert_rows(view: View, wanted: Expected, seq: int | None) -> None:

@@ -23,9 +23,10 @@ from alma.storage.relational.logical import View
 from alma.storage.relational.rows import Row
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import check_whole, note_checksum
-from alma.storage.sqlite import fulltext
+from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.connections import connect, file_at, is_open_here
 from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE
 from alma.storage.sqlite.session import Connection
 
@@ -147,8 +148,8 @@ def _fill(draft: Path, source: Connection, before: Seal, after: Seal, envelope: 
         else:
             target.run("store_put", {"key": ENCRYPTION, "value": envelope})
         note_checksum(target)
-        if not after.is_secret:
-            _fill_full_text(target, after)
+        for project, _ in list(target.all("projects")):
+            fill(View(target, project, after), FTS5Index(after))
         target.execute("COMMIT")
         target.execute("PRAGMA journal_mode=WAL")
     with draft.open("rb") as file:
@@ -180,12 +181,6 @@ def _opened(table: str, row: Row, seal: Seal) -> Row:
         return open_row(table, row, seal)
     except (CorruptStoreError, ValueError) as error:
         raise CorruptStoreError(f"a row of {table} is damaged ({error}); nothing was changed, see `alma verify`") from error
-
-
-def _fill_full_text(target: Connection, seal: Seal) -> None:
-    for project, _ in list(target.all("projects")):
-        fulltext.create(target, project)
-        fulltext.insert_all(target, project, fulltext.searchable(View(target, project, seal)))
 
 
 def _check_same(draft: Path, seal: Seal, total: int) -> None:

@@ -9,18 +9,16 @@ from pathlib import Path
 
 from alma.errors import ConflictError, CorruptStoreError
 from alma.storage.encryption.envelope import ENCRYPTION, new_envelope, opened_seal
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.store_values import check_whole, note_checksum
-from alma.storage.relational.text_index import TextIndex
 from alma.storage.sqlite.backup import copy_database
 from alma.storage.sqlite.compacting import compact
 from alma.storage.sqlite.creating import create_database, remove_drafts
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.memory_text import MemoryText
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
 from alma.storage.sqlite.rebuild import rebuild, unembedded
 from alma.storage.sqlite.session import Connection, continue_numbers
@@ -54,9 +52,8 @@ class SQLStorage(RelationalStore):
             self._check_made()
             self._restore_log()
             seal = seal or self._opened_seal(key)
-            text = MemoryText(seal) if seal.is_secret else FTS5Index()
-            self._migrate(text, seal, to_micros(at))
-            super().__init__(self.database, text, seal=seal)
+            self._migrate(seal, to_micros(at))
+            super().__init__(self.database, FTS5Index(seal), seal=seal)
             remove_drafts(path)
         except BaseException:
             self.database.close()
@@ -72,7 +69,7 @@ class SQLStorage(RelationalStore):
                 )
             is_former(applied)  # that of a newer ALMA is left alone
 
-    def _migrate(self, text: TextIndex, seal: Seal, at: int) -> None:
+    def _migrate(self, seal: Seal, at: int) -> None:
         """Brings the tables up to date. The seal has to be known: what a former version learned is in its journal."""
         with self.database.reading() as connection:
             applied = applied_migrations(connection)
@@ -80,10 +77,10 @@ class SQLStorage(RelationalStore):
         if former:
             from alma.storage.sqlite.upgrading import upgrade_file
 
-            upgrade_file(self.database, text, seal, at=at)
-        if outdated:
+            upgrade_file(self.database, seal, at=at)
+        elif outdated:
             with self.database.transaction() as connection:
-                migrate(connection, at=at)
+                migrate(connection, seal, at=at)
 
     def _restore_log(self) -> None:
         """Turns the write-ahead log on where a process that was killed while it encrypted the file had turned it off."""
@@ -109,7 +106,7 @@ class SQLStorage(RelationalStore):
         """Makes the database if there is none yet: whole, or not at all. It is encrypted if there is a key."""
 
         def fill(connection: Connection) -> None:
-            migrate(connection, at=to_micros(at))
+            migrate(connection, OpenSeal(), at=to_micros(at))
             cls.begin(connection, fingerprint)
             if key is not None:
                 envelope, _ = new_envelope(key=key, store_id=dict(connection.all("store_values"))["id"])
@@ -175,8 +172,6 @@ class SQLStorage(RelationalStore):
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
-        if isinstance(self.text, MemoryText):
-            self.text.drop()
 
 
 DRAFT = ".moving"

@@ -14,24 +14,23 @@ from pathlib import Path
 
 from alma import folders
 from alma.errors import StorageError
-from alma.storage.relational.logical import View
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import note_checksum
-from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import (
     BEFORE_UPGRADE,
     FORMER_NUMBERS,
     LAYOUT,
+    MIGRATIONS,
     applied_migrations,
     is_former,
     migrate,
     note_migration,
     restore_indexes,
 )
-from alma.storage.sqlite.rebuild import fill_full_text
 from alma.storage.sqlite.session import Connection
 
 _RENEWED = ("memory", "passage")
@@ -43,7 +42,7 @@ _COUNTED_COLUMNS = {"evidence": {"task"}, "memory": {"evidence"}}
 """Columns by which a former layout differs from the drafts that went before it."""
 
 
-def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) -> None:
+def upgrade_file(database: Database, seal: Seal, *, at: int) -> None:
     """Upgrades a file, unless another process has done so meanwhile. Killed at any moment, it leaves the former file or the new one.
 
     `StorageError` for a file whose layout is neither the first nor the last former one; then nothing is changed.
@@ -58,9 +57,10 @@ def upgrade_file(database: Database, text: TextIndex, seal: Seal, *, at: int) ->
         if len(applied) == 1:
             _add_checksums(connection)
         _renew_tables(connection)
-        for row, _ in list(connection.all("projects")):
-            fill_full_text(View(connection, row, seal))
-        reports = list(upgrade_projects(connection, text, seal, at=at))
+        for migration in MIGRATIONS:  # they make what the upgrade writes to
+            migration(connection, seal)
+            note_migration(connection, migration.__name__, at=at)
+        reports = list(upgrade_projects(connection, FTS5Index(seal), seal, at=at))
         note_checksum(connection)
         note_migration(connection, LAYOUT, at=at)
     log_upgrade(str(database.path), reports, copy=copy)
@@ -95,7 +95,7 @@ def _add_checksums(connection: Connection) -> None:
 def _renew_tables(connection: Connection) -> None:
     """Copies rows into tables of today's layout, and drops the counts. Row numbers go on after the last ones that were given out."""
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
-        migrate(model, at=0)
+        migrate(model, OpenSeal(), at=0)
         expected = dict(model.execute("SELECT name, sql FROM sqlite_master").fetchall())
         columns = {name: ", ".join(row[1] for row in model.execute(f"PRAGMA table_info({name})")) for name in _RENEWED}
     if connection.execute("SELECT 1 FROM pragma_table_info('project') WHERE name = 'unindexed'").fetchone():

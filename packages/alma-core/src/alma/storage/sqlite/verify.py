@@ -3,11 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
+from itertools import zip_longest
 
 from alma.storage.relational.logical import View
 from alma.storage.relational.readback import Report
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import is_whole
+from alma.storage.relational.text_index import fill
 from alma.storage.relational.verify import Findings, examine
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.database import Database
@@ -40,9 +43,9 @@ def verify(database: Database, *, seal: Seal) -> VerifyReport:
 def examined(connection: Connection, *, seal: Seal) -> Findings:
     """Returns all that is wrong with the database that a connection sees."""
     findings = Findings((sqlite3.DatabaseError,))
-    text = None if seal.is_secret else _check_full_text
     with any_text(connection):
-        examine(connection, findings, seal=seal, check_store=lambda: _check_file(connection, findings, seal), check_text=text)
+        check_store = partial(_check_file, connection, findings)
+        examine(connection, findings, seal=seal, check_store=check_store, check_text=_check_full_text)
     return findings
 
 
@@ -56,7 +59,7 @@ def any_text(connection: sqlite3.Connection) -> Iterator[None]:
         connection.text_factory = before
 
 
-def _check_file(connection: Connection, findings: Findings, seal: Seal) -> None:
+def _check_file(connection: Connection, findings: Findings) -> None:
     """Checks what is of no single project."""
     with findings.reading("pages") as report:
         for (line,) in connection.execute("PRAGMA integrity_check(20)"):
@@ -69,7 +72,7 @@ def _check_file(connection: Connection, findings: Findings, seal: Seal) -> None:
         for name in sorted({LAYOUT, *(migration.__name__ for migration in MIGRATIONS)} ^ listed):
             report(f"migration {name}", "is listed wrongly, or not listed")
     with findings.reading("tables") as report:
-        _check_definitions(connection, report, [] if seal.is_secret else [row for row, _ in findings.projects])
+        _check_definitions(connection, report, [row for row, _ in findings.projects])
         _check_owners(connection, report)
     with findings.reading("row numbers") as report:
         for place, what in _number_faults(connection):
@@ -80,7 +83,7 @@ def _check_file(connection: Connection, findings: Findings, seal: Seal) -> None:
 def definitions(projects: list[int]) -> dict[str, str | None]:
     """Returns the statement of each table and index of a database with these projects, by type and name."""
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
-        migrate(model, at=0)
+        migrate(model, OpenSeal(), at=0)
         for row in projects:
             fulltext.create(model, row)
         return dict(model.execute(_DEFINITIONS))
@@ -123,14 +126,13 @@ def last_number(connection: Connection, table: str) -> object:
 
 
 def _check_full_text(view: View, report: Report) -> None:
-    """Compares the documents that a search for each word finds with those found in a second index, made from the passages."""
+    """Compares where each word stands with a second index, made from the passages."""
     connection = connection_of(view.session)
-    with closing(sqlite3.connect("", isolation_level=None)) as model:  # on disk, if it becomes large
+    with closing(sqlite3.connect("", isolation_level=None, factory=Connection)) as model:  # on disk, if it becomes large
         model.execute("BEGIN")
-        fulltext.create(model, view.project)
-        fulltext.insert_all(model, view.project, fulltext.searchable(view))
-        words = {word for one in (connection, model) for word in fulltext.words(one, view.project)}
-        for word in sorted(words):
-            if fulltext.standing(connection, view.project, word) != fulltext.standing(model, view.project, word):
+        fill(view, fulltext.FTS5Index(view.seal), into=model)
+        for entries in zip_longest(*(fulltext.entries(each, view.project) for each in (connection, model))):
+            if entries[0] != entries[1]:
+                word = min(entry[0] for entry in entries if entry is not None)
                 report("full text", f"the word {word!r} is not found where the passages have it")
                 return

@@ -5,7 +5,7 @@ from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational import tables
 from alma.storage.relational.copying import COPIED
-from alma.storage.relational.statements.pieces import MEMORY, PASSAGE, inserting, number
+from alma.storage.relational.statements.pieces import inserting
 
 
 def copying_statements() -> dict[str, ClauseElement]:
@@ -16,10 +16,4 @@ def copying_statements() -> dict[str, ClauseElement]:
         found[f"copy_{name}"] = select(table).order_by(*table.primary_key.columns)
         found[f"copied_{name}"] = inserting(table)
         found[f"copied_count_{name}"] = select(func.count()).select_from(table)
-    found["copy_searched"] = (
-        select(MEMORY.c.row, PASSAGE.c.position, PASSAGE.c.is_own, PASSAGE.c.text, PASSAGE.c.keywords)
-        .select_from(PASSAGE.join(MEMORY, MEMORY.c.row == PASSAGE.c.memory))
-        .where(MEMORY.c.project == number("project"), MEMORY.c.archived_at.is_(None))
-        .order_by(MEMORY.c.row, PASSAGE.c.position)
-    )
     return found

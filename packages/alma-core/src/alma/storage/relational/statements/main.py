@@ -143,7 +143,7 @@ def _of_rows() -> dict[str, ClauseElement]:
 
 def _of_texts() -> dict[str, ClauseElement]:
     texts = sa.select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
-    searched = sa.select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
+    searched = sa.select(_p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
     is_new = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
     return {
         "passage_insert": inserting(PASSAGE, "row"),

@@ -24,6 +24,7 @@ def text_statements() -> dict[str, ClauseElement]:
     """All of them, by name."""
     return {
         "word_insert": inserting(WORD),
+        "words_clear": delete(WORD).where(WORD.c.project == number("of_project")),
         "words_delete": delete(WORD).where(WORD.c.project == number("of_project"), WORD.c.memory == number("of_memory")),
         "word_lists": select(WORD.c.stem, WORD.c.memory, WORD.c.own, WORD.c.other)
         .where(WORD.c.project == number("project"), WORD.c.stem.in_(given_in("stems")))
