@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -27,8 +28,8 @@ IDS = frozenset(
 )
 """Fields that name something: they are stored as they are, and are refused if a secret is in them; see `check_name`."""
 
-WITHOUT_TEXT = (int, float, datetime)
-"""Most values that are no texts are of these types, or None."""
+WITHOUT_TEXT = (int, float, datetime, NoneType)
+"""Most values that are no texts are of these types."""
 
 KEY_OF_REPETITION = "idempotency_key"
 """Metadata that is looked up: drawn by chance mostly, and no secret for that."""
@@ -76,7 +77,7 @@ class Redaction:
     def _any(self, value: object) -> object:
         if isinstance(value, str):
             return self.text(value)
-        if value is None or isinstance(value, WITHOUT_TEXT):
+        if isinstance(value, WITHOUT_TEXT):
             return value
         if isinstance(value, Mapping):
             return {self._key(key): self._named(key, item) for key, item in value.items()}
@@ -93,7 +94,7 @@ class Redaction:
 
     def _changes(self, value: object, names: Iterable[str]) -> dict[str, Any]:
         """Returns the fields that redaction changes. Texts in which nothing is found together, each on lines of its own, are not read again."""
-        given = {name: getattr(value, name) for name in names}
+        given = {name: item for name in names if not isinstance(item := getattr(value, name), WITHOUT_TEXT)}
         joined = "\n\n".join(text for text in given.values() if isinstance(text, str))
         if not callable(self.given) and self.redactor(joined) == joined:
             given = {name: item for name, item in given.items() if not isinstance(item, str)}
