@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import chain, islice
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordList, own_and_other
 from alma.storage.sqlite.session import Connection, connection_of
+
+FEW = 8
+"""At most this number of documents are written by one statement."""
 
 _TABLES = ("data", "idx", "config")
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
@@ -47,13 +51,13 @@ class FTS5Index:
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Makes memories searchable."""
-        inserting = f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)"  # noqa: S608 - a number
-        connection_of(session).executemany(inserting, self._documents(memories))
+        insertion = f"INSERT INTO text_{project:d} (rowid, text) VALUES "  # noqa: S608 - a number
+        self._write(session, insertion, "(?, ?)", memories)
 
     def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Takes memories out again. The table keeps no text, so it gets the words again."""
-        deleting = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)"  # noqa: S608 - a number
-        connection_of(session).executemany(deleting, self._documents(memories))
+        deletion = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES "  # noqa: S608 - a number
+        self._write(session, deletion, "('delete', ?, ?)", memories)
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> Sequence[WordList]:
         """Returns where each stem stands: a limit counts each time that it stands somewhere."""
@@ -61,6 +65,15 @@ class FTS5Index:
         query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
         found = connection_of(session).execute(query, (json.dumps(list(terms_of(self._seal, stems))),))
         return [_word_list(np.fromstring(listed or "", dtype=np.int64, sep=","), limit) for (listed,) in found]
+
+    def _write(self, session: Session, statement: str, row: str, memories: Iterable[Searched]) -> None:
+        """Runs a statement for all documents of memories: once for few of them, while for many FTS5 would write all that it gathered each time."""
+        documents = self._documents(memories)
+        first = list(islice(documents, FEW + 1))
+        if 0 < len(first) <= FEW:
+            connection_of(session).execute(statement + ", ".join([row] * len(first)), [*chain.from_iterable(first)])
+        else:
+            connection_of(session).executemany(statement + row, chain(first, documents))
 
     def _documents(self, memories: Iterable[Searched]) -> Iterator[tuple[int, str]]:
         for memory, passages in memories:
