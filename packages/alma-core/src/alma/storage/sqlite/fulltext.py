@@ -99,9 +99,18 @@ def optimize(connection: sqlite3.Connection, project: int) -> None:
     connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
 
 
-def entries(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, int]]:
-    """Yields each time that a term stands in a document, by term and document. Reads the whole index."""
-    return connection.execute(f"SELECT term, doc FROM words_{project:d}")  # noqa: S608 - a number
+def terms(connection: sqlite3.Connection, project: int) -> Iterator[str]:
+    """Yields every term. Reads the whole index."""
+    return (term for (term,) in connection.execute(f"SELECT DISTINCT term FROM words_{project:d}"))  # noqa: S608 - a number
+
+
+def documents_with(connection: sqlite3.Connection, project: int, term: str) -> str | None:
+    """Returns the documents in which a search for the term finds it, one entry each time; `None` if it stands in none."""
+    listed: str | None = connection.execute(
+        f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = ?",
+        (term,),  # noqa: S608 - a number
+    ).fetchone()[0]
+    return listed
 
 
 def _copy_table(name: str, source: sqlite3.Connection, target: sqlite3.Connection) -> None:

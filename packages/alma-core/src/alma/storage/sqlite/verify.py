@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import zip_longest
 
 from alma.storage.relational.logical import View
 from alma.storage.relational.readback import Report
@@ -126,13 +125,13 @@ def last_number(connection: Connection, table: str) -> object:
 
 
 def _check_full_text(view: View, report: Report) -> None:
-    """Compares where each word stands with a second index, made from the passages."""
+    """Compares the documents that a search for each word finds with those found in a second index, made from the passages."""
     connection = connection_of(view.session)
     with closing(sqlite3.connect("", isolation_level=None, factory=Connection)) as model:  # on disk, if it becomes large
         model.execute("BEGIN")
         fill(view, fulltext.FTS5Index(view.seal), into=model)
-        for entries in zip_longest(*(fulltext.entries(each, view.project) for each in (connection, model))):
-            if entries[0] != entries[1]:
-                word = min(entry[0] for entry in entries if entry is not None)
-                report("full text", f"the word {word!r} is not found where the passages have it")
+        for term in sorted({term for each in (connection, model) for term in fulltext.terms(each, view.project)}):
+            found, due = (fulltext.documents_with(each, view.project, term) for each in (connection, model))
+            if found != due:
+                report("full text", f"the word {term!r} is not found where the passages have it")
                 return
