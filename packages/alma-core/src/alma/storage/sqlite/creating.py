@@ -3,8 +3,8 @@
 import glob
 import os
 import uuid
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from alma import folders
@@ -17,15 +17,22 @@ def create_database(path: Path, fill: Callable[[Connection], None]) -> None:
     """Makes the file whole under a temporary name, then gives it its own; an existing file, also one made meanwhile, is left alone."""
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
-        with folders.making_in(path.parent):
-            try:
-                draft.touch(mode=0o600, exist_ok=False)
-                _fill(draft, fill)
-                _give_name(draft, path)
-            finally:
-                for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
-                    leftover.unlink(missing_ok=True)
+        with draft_beside(path) as draft:
+            _fill(draft, fill)
+            _give_name(draft, path)
+
+
+@contextmanager
+def draft_beside(path: Path) -> Iterator[Path]:
+    """Makes an empty file beside a path, for its owner alone, and deletes it at the end, unless it was renamed."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
+    with folders.making_in(path.parent):
+        try:
+            draft.touch(mode=0o600, exist_ok=False)
+            yield draft
+        finally:
+            for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
+                leftover.unlink(missing_ok=True)
 
 
 def remove_drafts(path: Path) -> None:

@@ -7,7 +7,6 @@ tables of today's layout; what was counted is retired, for it is in the journal.
 import hashlib
 import os
 import sqlite3
-import uuid
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from alma.errors import StorageError
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.store_values import note_checksum
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
+from alma.storage.sqlite.creating import draft_beside
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
@@ -118,16 +118,11 @@ def _renew_tables(connection: Connection) -> None:
 
 def _copy(database: Database, target: Path) -> None:
     """Copies the file as it is. The caller's transaction keeps others from writing meanwhile."""
-    draft = target.with_name(f".{database.path.name}.{uuid.uuid4().hex}.new")
-    with storage_errors(database.path), folders.making_in(target.parent):
-        try:
-            draft.touch(mode=0o600, exist_ok=False)
-            with database.snapshot_apart() as source, closing(sqlite3.connect(draft, isolation_level=None)) as copy:
-                copy.execute("PRAGMA journal_mode=OFF")
-                source.backup(copy)
-            with draft.open("rb") as file:
-                os.fsync(file.fileno())
-            draft.replace(target)
-            folders.sync(target.parent)
-        finally:
-            draft.unlink(missing_ok=True)
+    with storage_errors(database.path), draft_beside(target) as draft:
+        with database.snapshot_apart() as source, closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+            copy.execute("PRAGMA journal_mode=OFF")
+            source.backup(copy)
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(target)
+        folders.sync(target.parent)
