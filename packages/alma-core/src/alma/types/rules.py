@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from alma.types.partition import agent_in
+from alma.types.scope import agent_in
 
 RULE = "rule"
 """Kind of the small records of rules. The key of a record is the rule's id."""

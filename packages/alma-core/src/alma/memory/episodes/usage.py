@@ -1,11 +1,10 @@
 """Usage of memories that were shown, and feedback on them."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
@@ -16,23 +15,15 @@ from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
-from alma.types.partition import user_in
 from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.rules import RuleRecord, is_rule_id
+from alma.types.scope import user_in
 from alma.types.tags import not_an_id
 
 _LOG = logging.getLogger("alma")
 
 MOST_NAMED = 20
 """Limit on the unknown ids that the log names."""
-
-_COLUMNS = {
-    FeedbackSignal.USED: "used",
-    FeedbackSignal.IGNORED: "ignored",
-    FeedbackSignal.THUMBS_UP: "thumbs_up",
-    FeedbackSignal.THUMBS_DOWN: "thumbs_down",
-}
-
 
 Named = tuple[str, str | None, Sequence[str]]
 """An agent, the user it works for, and the ids that it names."""
@@ -47,10 +38,8 @@ class _UnexplainedError(Exception):
     """Raised in a write for an id that is neither of a stored memory nor of a rule that this process read last."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    known: list[str]
-    unknown: list[str]
+_Sorted = tuple[list[str], list[str]]
+"""Ids of memories that an agent can see, and other ids."""
 
 
 def record_usage(room: Room, *, retrieved: object, used: object, agent: object, user_id: object) -> UsageReport:
@@ -76,11 +65,11 @@ def _count_each(
         with room.project.write(actor=agent, operation=call, at=room.now()) as write:
             records = read(write.stored)
             found = _visible(room, write.stored, ids, agent, user, records)
-            count(write, {one: {column(one): 1} for one in found.known}, records)
+            count(write, {one: {column(one): 1} for one in found[0]}, records)
         return found
 
     found = write_with_rules(room, [(agent, user, ids)], write_counts)
-    _warn_of(found.unknown, agent, call)
+    _warn_of(found[1], agent, call)
     return found
 
 
@@ -155,31 +144,27 @@ def judged(
     """Returns what to count for memories that were shown, learned `rules` among them. Ids that the agent cannot see are logged and left
     out."""
     found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules)
-    _warn_of(found.unknown, agent, "record_usage")
+    _warn_of(found[1], agent, "record_usage")
     return _reported(found, used)
 
 
 def _reported(found: _Sorted, used: Sequence[str] | None) -> UsageReport:
-    was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
-    rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
-    ignored, neutral = (rest, ()) if used is not None else ((), rest)
-    return UsageReport(used=was_used, ignored=ignored, neutral=neutral, unknown=tuple(found.unknown))
-
-
-def counted(report: UsageReport) -> Iterator[tuple[str, str]]:
-    """Yields the memories whose use is counted, each with the name of the count."""
-    yield from ((memory_id, "used") for memory_id in report.used)
-    yield from ((memory_id, "ignored") for memory_id in report.ignored)
+    known, unknown = map(tuple, found)
+    if used is None:
+        return UsageReport(used=(), ignored=(), neutral=known, unknown=unknown)
+    was_used = tuple(memory_id for memory_id in known if memory_id in used)
+    ignored = tuple(memory_id for memory_id in known if memory_id not in used)
+    return UsageReport(used=was_used, ignored=ignored, neutral=(), unknown=unknown)
 
 
 def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> FeedbackReport:
     """Counts a signal about a memory that the agent can see. An id that it cannot see is logged and left out."""
     reader = args.checked_name(agent, "agent")
-    column = _COLUMNS[_checked_signal(signal)]
+    column = args.checked_choice(signal, "signal", [known.value for known in FeedbackSignal])
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     user = args.optional_name(user_id, "user_id")
     found = _count_each(room, [wanted], lambda _: column, reader, user, call="record_feedback")
-    return FeedbackReport(counted=tuple(found.known), unknown=tuple(found.unknown))
+    return FeedbackReport(counted=tuple(found[0]), unknown=tuple(found[1]))
 
 
 def _warn_of(unknown: Sequence[str], agent: str, call: str) -> None:
@@ -220,19 +205,12 @@ def _rule(room: Room, wanted: str, agent: object, user_id: object) -> AnyMemory 
     return as_memory(room, rule)
 
 
-def _checked_signal(signal: Any) -> FeedbackSignal:
-    words = [known.value for known in FeedbackSignal]
-    if not isinstance(signal, str) or signal not in words:
-        raise ValidationError(f"signal {quoted(signal)} is none of {', '.join(map(repr, words))}")
-    return FeedbackSignal(signal)
-
-
 def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, rules: Collection[str]) -> _Sorted:
     """Sorts the ids into memories that the agent can see and others. Without a user, memories of users count as seen: the agent was shown
     them and names them by id only."""
     wanted = list(dict.fromkeys(ids))
     places = stored.find(memory_id for memory_id in wanted if memory_id not in rules)
-    result = _Sorted([], [])
+    result: _Sorted = ([], [])
     for memory_id in wanted:
         place = places.get(memory_id)
         is_seen = memory_id in rules or (
@@ -240,7 +218,7 @@ def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: 
             and not place.is_archived
             and _sees(room, place, agent, place.partition.user_id if user is None else user)
         )
-        (result.known if is_seen else result.unknown).append(memory_id)
+        result[0 if is_seen else 1].append(memory_id)
     return result
 
 
