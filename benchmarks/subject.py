@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alma import ALMA
-    from alma.types.embedding import Fingerprint
+    from alma.types.identity import Fingerprint
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -39,7 +39,7 @@ class HashedEmbedder:
     """`HashedTexts` as ALMA takes an embedder."""
 
     def __init__(self) -> None:
-        from alma.types.embedding import Fingerprint
+        from alma.types.identity import Fingerprint
 
         self.texts = HashedTexts()
         self._fingerprint = Fingerprint(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from alma.protocols import Embedder
-    from alma.types.embedding import Fingerprint
+    from alma.types.identity import Fingerprint
 
 AT_ONCE = 500
 """Texts that are looked up by one statement, and embedded before their vectors are written."""

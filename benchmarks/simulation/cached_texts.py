@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from alma.protocols import Embedder
-    from alma.types.embedding import Fingerprint
+    from alma.types.identity import Fingerprint
 
 
 class CachedEmbedder:

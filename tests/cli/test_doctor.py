@@ -13,7 +13,7 @@ from alma import ALMA
 from alma.embedding import create_embedder
 from alma.errors import ConfigurationError
 from alma.storage.sqlite import database
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma_cli import checks
 from alma_cli.checks import CheckFailedError, check_ownership, judge_embedder, judge_meanings
 

@@ -9,7 +9,7 @@ import pytest
 from alma import ALMA, DomainKnowledge, MemorySlice
 from alma.testing import FixedClock
 from alma.types import Reason
-from alma.types.contradictions import CONTRADICTED
+from alma.types.recalled import CONTRADICTED
 from facade import StoredIn
 
 QUESTION = "How long is the checkout timeout?"

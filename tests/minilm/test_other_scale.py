@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alma import ALMA, EmbeddingError
 from alma.embedding import MiniLMEmbedder
 from alma.embedding.scale import SENTENCES
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 LIKE = ("Refund the parcel that arrived broken", "Give a customer the money back", "Reimburse a damaged delivery")
 SHIFT = 1.6

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from alma import ALMA
-from alma.types.history import ForgetReport
+from alma.types.reports import ForgetReport
 
 SECRET = "Xylophone Zugzwang of the Quokka"
 WORDS = ("xylophon", "zugzwang", "quokka")

@@ -19,7 +19,7 @@ from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import connection_of
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import FileStoreContract, MockEmbedder, ReembeddableContract, StoreContract
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma_testing.clocks import START
 
 

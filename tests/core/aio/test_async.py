@@ -15,7 +15,7 @@ from alma import ALMA, AsyncALMA, ConfigurationError, ConflictError, StorageErro
 from alma.embedding import create_embedder
 from alma.memory.pool import WORKERS
 from alma.types import EpisodeStatus
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from facade import START, Place, StoredIn
 
 TASK = "Deploy auth service"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alma.episode import Leaving, leaving
-from alma.episode.endings import contradicts
+from alma.episode.arguments import contradicts
 from alma.types.episodes import Ending, EpisodeRecord
 from alma.types.identity import EPOCH
 from alma.types.kinds import Verdict

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, CustomMemoryType, Draft, MemorySlice, Passage
 from alma.types import DomainKnowledge
-from alma.types.explanation import Explanation
+from alma.types.recalled import Explanation
 from alma.types.scope import Access
 from facade import ManualClock, OpenStore, StoredIn
 

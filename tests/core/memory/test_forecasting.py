@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.memory.forecasting import LEAST_JUDGED, Bag, JudgedBag, doubt, forecast, likeness, surprise
+from alma.memory.episodes.forecasts import LEAST_JUDGED, Bag, JudgedBag, doubt, forecast, likeness, surprise
 from alma.types import Forecast
 
 SEARCH, BOOK, REFUND = ("search", True), ("book", True), ("refund", True)

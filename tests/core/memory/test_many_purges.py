@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from alma import ALMA
-from alma.types.history import ForgetReport
+from alma.types.reports import ForgetReport
 from facade import ManualClock, OpenStore
 
 

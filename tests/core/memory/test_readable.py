@@ -6,7 +6,7 @@ import pytest
 from alma import ALMA
 from alma.memory.readable import ReadableScope, ReadableScopes
 from alma.memory.scopes import readable
-from alma.types.partition import Partition
+from alma.types.scope import Partition
 from facade import OpenStore
 
 

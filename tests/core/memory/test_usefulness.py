@@ -3,8 +3,7 @@
 import pytest
 
 from alma import ALMA, Outcome, Verdict
-from alma.types.explanation import RetrievalExplanation
-from alma.types.recalled import Recalled
+from alma.types.recalled import Recalled, RetrievalExplanation
 from facade import START
 
 TASK = "Deploy the auth service"

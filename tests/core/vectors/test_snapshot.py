@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import folders
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.vectors import SnapshotIdentity, load, save
 
 Make = Callable[..., Any]
@@ -220,7 +220,7 @@ def test_processes_that_save_at_once_leave_one_whole_snapshot(path: Path) -> Non
 import sys
 from pathlib import Path
 import numpy as np
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.vectors import SnapshotIdentity, load, save
 path, upto = Path(sys.argv[1]), int(sys.argv[2])
 fingerprint = Fingerprint(model="m", revision="1", dimension=8, precision="float32", token_limit=256, preparation="none")
@@ -244,7 +244,7 @@ def test_a_process_killed_while_saving_leaves_the_former_snapshot(path: Path) ->
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.vectors import SnapshotIdentity, save
 fingerprint = Fingerprint(model="m", revision="1", dimension=8, precision="float32", token_limit=256, preparation="none")
 identity = SnapshotIdentity("0190-database", "project \\u00fc", fingerprint, "partition 5")

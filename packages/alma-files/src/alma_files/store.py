@@ -14,8 +14,7 @@ from alma.storage.sqlite.compacting import compact
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.session import continue_numbers
-from alma.types.embedding import Fingerprint
-from alma.types.identity import to_micros
+from alma.types.identity import Fingerprint, to_micros
 from alma.types.stored import Moved, StoreRequest
 from alma_files.database import FileDatabase
 from alma_files.layout import Layout

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from alma.types.kinds import VerdictSource
 from alma.types.memories import Outcome
+from alma.types.package_records import Artifact, Checkpoint
 from alma.types.slice import MemorySlice
-from alma.types.workflows import Artifact, Checkpoint
 
 State = Mapping[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])

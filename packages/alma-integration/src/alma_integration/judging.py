@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from alma.errors import ValidationError
-from alma.memory.arguments import checked_verdict, optional_text
+from alma.memory.arguments import optional_text
 from alma.text import quoted
 from alma.types.kinds import Verdict
 from alma_integration.views import RunView
@@ -27,7 +27,7 @@ def read_judgement(said: object) -> tuple[Verdict | None, str | None]:
     word, reason = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
     if isinstance(said, tuple) and len(said) != 2:
         raise ValidationError(f"an evaluator gives a verdict, or a pair of verdict and reason, not {quoted(said)}")
-    return (None if word is None else checked_verdict(word)), optional_text(reason, "reason")
+    return (None if word is None else Verdict.checked(word)), optional_text(reason, "reason")
 
 
 def asked(evaluator: Evaluator, run: RunView) -> object:

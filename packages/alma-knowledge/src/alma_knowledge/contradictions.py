@@ -7,13 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
-from alma.types.contradictions import Contradiction, Disputes, short_form
+from alma.text import one_line, shortened
 from alma.types.memories import DomainKnowledge, UserPreference
 from alma.types.provenance import is_vouched_for
+from alma.types.recalled import Contradiction, Disputes
 from alma_knowledge.conflicts import Conflict, conflict
 
 Claimed = DomainKnowledge | UserPreference
 Why = Literal["newer", "better sourced", "surer", "uncontradicted"]
+
+SHORT = 120
+"""Longest short form of a memory."""
 
 
 def find_contradictions(memories: Sequence[Claimed]) -> Disputes:
@@ -71,8 +75,8 @@ def _pair(claimed: Mapping[int, Claimed], one: int, other: int, found: Conflict,
     return Contradiction(
         preferred_id=claimed[first].id,
         other_id=claimed[second].id,
-        preferred=short_form(claimed[first].text),
-        other=short_form(claimed[second].text),
+        preferred=_short_form(claimed[first].text),
+        other=_short_form(claimed[second].text),
         sort=found.sort,
         preferred_value=values[0],
         other_value=values[1],
@@ -106,3 +110,8 @@ def _placed(
             for place, row in zip(sorted(group), sorted(group, key=rank.__getitem__), strict=True):
                 placed[place] = row
     return placed
+
+
+def _short_form(text: str) -> str:
+    """Returns a text on one line, at most `SHORT` characters."""
+    return shortened(one_line(text), SHORT)

@@ -12,7 +12,7 @@ from alma.embedding import HashEmbedder
 from alma.errors import EmbeddingError
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.store import SQLStorage
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma_testing.clocks import START
 
 if TYPE_CHECKING:

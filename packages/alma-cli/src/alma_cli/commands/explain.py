@@ -19,7 +19,7 @@ from alma_cli.options import (
 from alma_cli.output import print_json, printable, write_text
 
 if TYPE_CHECKING:
-    from alma.types.explanation import RetrievalExplanation
+    from alma.types.recalled import RetrievalExplanation
 
 
 def explain(
@@ -46,7 +46,7 @@ def explain(
       alma explain "Test the sign-up form" 0198c5b8-7d1e-7cc3-98a4-3f0c9d2b6a11 --json
     """
     from alma import ALMA
-    from alma.types.explanation import Reason
+    from alma.types.recalled import Reason
 
     with ALMA.from_config(config_path(config), create=False) as alma:
         explained = alma.explain_retrieval(

@@ -13,7 +13,7 @@ from alma_cli.output import console, print_json, printable, table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from alma.types.history import ForgetReport
+    from alma.types.reports import ForgetReport
 
 
 def forget(

@@ -8,7 +8,7 @@ from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable, table
 
 if TYPE_CHECKING:
-    from alma.types.history import HistoryEntry
+    from alma.types.reports import HistoryEntry
 
 
 def history(

@@ -9,7 +9,7 @@ from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable
 
 if TYPE_CHECKING:
-    from alma.types.history import UndoReport
+    from alma.types.reports import UndoReport
 
 SHOWN = 10
 

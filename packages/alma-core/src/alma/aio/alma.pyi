@@ -8,20 +8,19 @@ import alma.protocols.models
 import alma.protocols.stores
 import alma.types.custom
 import alma.types.episodes
-import alma.types.explanation
 import alma.types.exported
-import alma.types.history
 import alma.types.kinds
 import alma.types.memories
 import alma.types.overview
+import alma.types.package_records
 import alma.types.passages
 import alma.types.provenance
+import alma.types.recalled
 import alma.types.reports
 import alma.types.scope
 import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
-import alma.types.workflows
 import collections.abc
 import datetime
 import os
@@ -90,7 +89,7 @@ class AsyncAdmin:
         The file appears whole or not at all, readable by its owner only, and opens as a store when it replaces `alma.db`.
         `ValidationError` for a file that exists, which `force` replaces, and for a database in use, which it does not. `progress` is
         called with the number of pages done and their total. `StorageError` if the target cannot be written; then nothing is left there."""
-    async def compact(self) -> alma.types.history.CompactReport:
+    async def compact(self) -> alma.types.reports.CompactReport:
         """Rewrites the files of the whole store without deleted content, and empties the write-ahead log. Other writers wait
         meanwhile."""
     async def compares_meanings(self) -> bool:
@@ -106,14 +105,14 @@ class AsyncAdmin:
         A file appears under its name when it is whole, and replaces an older one. `ValidationError` for a path that is a folder, a link
         or a device, or a file of a store, which would be lost. `vectors` adds the vectors, which saves an import with the same embedder
         the work of the model. `progress` is called with the number of memories done and their total."""
-    async def forget(self, agent: str | None = None, older_than_days: float | None = 90, below_confidence: float | None = 0.3, *, memory_ids: collections.abc.Sequence[str] | None = None, dry_run: bool = False, purge: bool = False) -> alma.types.history.ForgetReport:
+    async def forget(self, agent: str | None = None, older_than_days: float | None = 90, below_confidence: float | None = 0.3, *, memory_ids: collections.abc.Sequence[str] | None = None, dry_run: bool = False, purge: bool = False) -> alma.types.reports.ForgetReport:
         """Archives stale memories, or the ones named: they leave every search at once, and `undo` brings them back.
 
         The policy selects outcomes by age (older than `older_than_days`), and heuristics, anti-patterns, knowledge and memories of the
         user's kinds by confidence (below `below_confidence`); `None` disables either; preferences are never selected. `memory_ids`
         selects exactly these instead. With `agent`, only that agent's own memories are affected. `purge` erases instead of archiving, see
         there."""
-    async def forget_user(self, user_id: str, *, dry_run: bool = False) -> alma.types.history.ForgetReport:
+    async def forget_user(self, user_id: str, *, dry_run: bool = False) -> alma.types.reports.ForgetReport:
         """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
         and the payload of every journal record about them.
 
@@ -122,7 +121,7 @@ class AsyncAdmin:
         empty report."""
     async def get_stats(self, agent: str | None = None) -> alma.types.reports.Stats:
         """Returns the content of the project, or of one agent in it, in numbers."""
-    async def history(self, memory_id: str) -> list[alma.types.history.HistoryEntry]:
+    async def history(self, memory_id: str) -> list[alma.types.reports.HistoryEntry]:
         """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone. `rule/` and an id name the
         record of a rule.
 
@@ -175,7 +174,7 @@ class AsyncAdmin:
         """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
         they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
         out)."""
-    async def purge(self, memory_ids: collections.abc.Sequence[str], *, agent: str | None = None, dry_run: bool = False) -> alma.types.history.ForgetReport:
+    async def purge(self, memory_ids: collections.abc.Sequence[str], *, agent: str | None = None, dry_run: bool = False) -> alma.types.reports.ForgetReport:
         """Erases memories irrevocably, archived and undone ones too: rows, vectors, full text, and the payload of every journal record
         about them.
 
@@ -199,14 +198,14 @@ class AsyncAdmin:
         again."""
     async def release_quarantined(self, memory_ids: collections.abc.Sequence[str]) -> list[str]:
         """Lets memories out of quarantine: they are found again, marked in prompts as what they are. Returns the ids of those that were in it."""
-    async def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> alma.types.history.UndoReport:
+    async def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> alma.types.reports.UndoReport:
         """Reverses all changes after journal record `to`; with `actor` only those of this actor.
 
         The undo is a call like any other: it has a record, and can be undone. `ConflictError` names the row if `actor` is given and
         another changed the same row since; then nothing is undone. Purged content does not come back; the report counts it. With
         `expected_head`, the `head` of a preview, anything written since is a `ConflictError` too, so that no more is undone than was
         shown."""
-    async def undo_preview(self, to: int, *, actor: str | None = None) -> alma.types.history.UndoReport:
+    async def undo_preview(self, to: int, *, actor: str | None = None) -> alma.types.reports.UndoReport:
         """Returns what `undo` would do. Writes nothing."""
     async def users(self) -> list[str]:
         """Returns the users for whom anything was recorded in the project, by name."""
@@ -267,7 +266,7 @@ class AsyncALMA(AsyncAdmin):
 
         An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
         `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does."""
-    async def checkpoint(self, workflow_id: str, state: collections.abc.Mapping[str, typing.Any], metadata: collections.abc.Mapping[str, typing.Any] | None = None, *, branch: str = 'main', node: str | None = None, name: str | None = None, user_id: str | None = None) -> alma.types.workflows.Checkpoint:
+    async def checkpoint(self, workflow_id: str, state: collections.abc.Mapping[str, typing.Any], metadata: collections.abc.Mapping[str, typing.Any] | None = None, *, branch: str = 'main', node: str | None = None, name: str | None = None, user_id: str | None = None) -> alma.types.package_records.Checkpoint:
         """Stores the state of a workflow durably, at most 1 MiB as JSON, and returns the checkpoint.
 
         A state equal to the newest one of its branch, at the same node and name, is not stored again. Checkpoints of several processes are
@@ -290,7 +289,7 @@ class AsyncALMA(AsyncAdmin):
 
         `run_id` and `thread_id` are the caller's own, at most 200 characters each. A run may have several episodes, say one of each agent
         in a hand-off; `run_episodes` and `settle` find them."""
-    async def explain_retrieval(self, query: str, memory_id: str, agent: str | None = None, user_id: str | None = None, top_k: int = 5, *, task_type: str | None = None, include_shared: bool = True, profile: str | None = None, weights: collections.abc.Mapping[str, float] | None = None, arms: collections.abc.Collection[str] = ..., verified: bool = False, since: datetime.datetime | None = None, until: datetime.datetime | None = None, as_of: datetime.datetime | None = None, temporal_filter: alma.types.timeline.TemporalFilter | None = None) -> alma.types.explanation.RetrievalExplanation:
+    async def explain_retrieval(self, query: str, memory_id: str, agent: str | None = None, user_id: str | None = None, top_k: int = 5, *, task_type: str | None = None, include_shared: bool = True, profile: str | None = None, weights: collections.abc.Mapping[str, float] | None = None, arms: collections.abc.Collection[str] = ..., verified: bool = False, since: datetime.datetime | None = None, until: datetime.datetime | None = None, as_of: datetime.datetime | None = None, temporal_filter: alma.types.timeline.TemporalFilter | None = None) -> alma.types.recalled.RetrievalExplanation:
         """Explains why `retrieve` with the same arguments returns a memory, or the first filter that excludes it and what would include
         it.
 
@@ -305,7 +304,7 @@ class AsyncALMA(AsyncAdmin):
         Without `create`, `StorageError` if the memory is not made yet or was deleted, and nothing is made."""
     async def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> alma.types.memories.AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
-    async def get_artifacts(self, workflow_id: str, artifact_type: str | None = None, *, user_id: str | None = None) -> list[alma.types.workflows.Artifact]:
+    async def get_artifacts(self, workflow_id: str, artifact_type: str | None = None, *, user_id: str | None = None) -> list[alma.types.package_records.Artifact]:
         """Returns the artifacts of a workflow, or those of one type, oldest first."""
     async def get_episode(self, episode_id: str) -> alma.types.episodes.EpisodeRecord:
         """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.
@@ -345,7 +344,7 @@ class AsyncALMA(AsyncAdmin):
 
         Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
         of its tasks as its condition, and one that held only for a while in between is not formed."""
-    async def link_artifact(self, workflow_id: str, artifact_type: str, ref: str, *, checksum: str | None = None, content: str | bytes | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, user_id: str | None = None) -> alma.types.workflows.Artifact:
+    async def link_artifact(self, workflow_id: str, artifact_type: str, ref: str, *, checksum: str | None = None, content: str | bytes | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, user_id: str | None = None) -> alma.types.package_records.Artifact:
         """Records what a workflow produced: "code", "test", "document", "config", "deployment", or a type that was registered with
         `alma.workflow.register_artifact_type`.
 
@@ -411,7 +410,7 @@ class AsyncALMA(AsyncAdmin):
         arguments; by default the argument `task`, else the first text. A parameter `notes` is given what is remembered. A function with
         further arguments is itself the step that is learned: `deploy(way="rolling")`. Its exception is a failure, and raised again.
         `options` are those of `alma.integration.Options`. Needs `alma-core[harness]`."""
-    async def resume(self, workflow_id: str, *, branch: str | None = None, node: str | None = None, name: str | None = None, user_id: str | None = None) -> alma.types.workflows.Checkpoint | None:
+    async def resume(self, workflow_id: str, *, branch: str | None = None, node: str | None = None, name: str | None = None, user_id: str | None = None) -> alma.types.package_records.Checkpoint | None:
         """Returns the newest checkpoint of a workflow, or of a branch, a node or a name of it; `None` if there is none.
 
         The checkpoints of a user are found with that `user_id` alone."""

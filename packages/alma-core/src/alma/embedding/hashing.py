@@ -11,7 +11,7 @@ import numpy as np
 
 from alma.errors import ConfigurationError
 from alma.text import STOPWORDS, normalised
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

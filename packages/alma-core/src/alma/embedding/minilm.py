@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alma.errors import EmbeddingError, MissingDependencyError
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 try:
     import onnxruntime  # type: ignore[import-untyped]  # it has no py.typed

@@ -17,8 +17,7 @@ from pydantic import BaseModel, SecretStr, Strict, StrictInt, ValidationError
 
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.text import shortened
-from alma.types.embedding import Fingerprint
-from alma.types.identity import utc_now
+from alma.types.identity import Fingerprint, utc_now
 
 try:
     import httpx

@@ -10,7 +10,7 @@ from alma.embedding.hashing import HashEmbedder
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.protocols import Embedder
 from alma.text import name_nearest
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 ENTRY_POINTS = "alma.embedders"
 """Group of the entry points of other packages: name -> a callable that takes `dimension` (int or None) and returns an `Embedder`."""

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 Vectors = NDArray[np.float32]
 Floats = NDArray[np.float64]

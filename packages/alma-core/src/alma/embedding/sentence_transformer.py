@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 try:
     from huggingface_hub import snapshot_download

@@ -1,8 +1,9 @@
-"""`Episode`, which records one attempt of an agent."""
+"""`Episode`, which records one attempt of an agent, and the steps of it that become memories."""
 
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
@@ -10,13 +11,10 @@ from typing import Protocol, Self
 from alma.episode.arguments import (
     ACTION_CHARS,
     checked_ids,
-    checked_verdict,
+    leaving,
     optional_duration,
-    optional_source,
     optional_text,
 )
-from alma.episode.endings import leaving
-from alma.episode.lessons import Lessons
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.flags import checked
 from alma.text import cleaned, shortened
@@ -28,6 +26,31 @@ from alma.types.strategies import TRIED
 from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
+
+MOST_LESSONS = 20
+"""Limit on the steps of an episode that become memories; the others stay in its record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """Lessons so far: the failures, and the tools whose first success after a failure is still awaited."""
+
+    failures: frozenset[tuple[str, str]] = frozenset()
+    awaited: frozenset[str] = frozenset()
+    count: int = 0
+
+    def after(self, step: Step) -> "Lessons":
+        """Returns the lessons with one more step. It is a lesson if the count grew: a failure that is new for its tool, or the tool's
+        first success after one."""
+        if self.count >= MOST_LESSONS or step.ok is None:
+            return self
+        if step.ok:
+            is_first = step.tool in self.awaited
+            return replace(self, awaited=self.awaited - {step.tool}, count=self.count + 1) if is_first else self
+        failure = (step.tool, cleaned(step.error or ""))
+        if failure in self.failures:
+            return self
+        return Lessons(self.failures | {failure}, self.awaited | {step.tool}, self.count + 1)
 
 
 class Recorder(Protocol):
@@ -123,7 +146,21 @@ class Episode:
         """
         with self._lock:
             self._check_open()
-            step = self._checked_step(action, ok, error, output, duration_ms, tool)
+            done, failed = optional_text(action, "action", ACTION_CHARS), optional_text(error, "error")
+            if done is None:
+                raise ValidationError("action is empty")
+            if ok and failed is not None:
+                raise ValidationError("a step that went well has no error")
+            step = Step(
+                number=len(self._record.steps) + 1,
+                action=done,
+                tool=optional_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
+                ok=False if failed is not None else ok,
+                error=failed,
+                output=optional_text(output, "output"),
+                duration_ms=optional_duration(duration_ms),
+                at=self._recorder.now(),
+            )
             lessons = self._lessons.after(step)
             kept = self._recorder.step(step, is_lesson=lessons.count > self._lessons.count)
             self._lessons = lessons
@@ -197,9 +234,8 @@ class Episode:
         `source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or "imported". It becomes
         the `verdict_source` of the record and of the memory. Without it, the memory has "caller".
         """
-        return self._end(
-            checked_verdict(outcome), strategy=strategy, error=error, feedback=feedback, source=optional_source(source)
-        )
+        judge = None if source is None else VerdictSource.checked(source, "source")
+        return self._end(Verdict.checked(outcome), strategy=strategy, error=error, feedback=feedback, source=judge)
 
     def abandon(self, reason: str | None = None) -> EpisodeRecord:
         """Ends it without a verdict: nothing is learned from it as a whole. Its steps stay."""
@@ -230,49 +266,15 @@ class Episode:
     def __repr__(self) -> str:
         return f"<Episode {self.id} of {self._record.agent!r}: {shortened(self._record.task, 60)!r}, {self._standing()}>"
 
-    def _end(
-        self,
-        outcome: Verdict | None,
-        *,
-        strategy: str | None = None,
-        error: str | None = None,
-        feedback: str | None = None,
-        source: VerdictSource | None = None,
-    ) -> EpisodeRecord:
+    def _end(self, outcome: Verdict | None, source: VerdictSource | None = None, **said: str | None) -> EpisodeRecord:
         with self._lock:
-            ending = Ending(
-                outcome=outcome,
-                strategy=optional_text(strategy, "strategy"),
-                error=optional_text(error, "error"),
-                feedback=optional_text(feedback, "feedback"),
-                source=source,
-                used=None if self._named is None else tuple(self._named),
-                at=self._recorder.now(),
-            )
+            texts = {name: optional_text(text, name) for name, text in said.items()}
+            used = None if self._named is None else tuple(self._named)
+            ending = Ending(outcome=outcome, source=source, used=used, at=self._recorder.now()).model_copy(update=texts)
             if not self.is_open and self._is_suspended:
                 self._check_open()
             self._record = self._recorder.end(ending)
             return self._record
-
-    def _checked_step(
-        self, action: str, ok: bool | None, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
-    ) -> Step:
-        done = optional_text(action, "action", ACTION_CHARS)
-        failed = optional_text(error, "error")
-        if done is None:
-            raise ValidationError("action is empty")
-        if ok and failed is not None:
-            raise ValidationError("a step that went well has no error")
-        return Step(
-            number=len(self._record.steps) + 1,
-            action=done,
-            tool=optional_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
-            ok=False if failed is not None else ok,
-            error=failed,
-            output=optional_text(output, "output"),
-            duration_ms=optional_duration(duration_ms),
-            at=self._recorder.now(),
-        )
 
     def _name(self, memory_ids: Sequence[str]) -> None:
         self._named = list(dict.fromkeys([*(self._named or ()), *memory_ids]))

@@ -15,9 +15,17 @@ from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, intake
 from alma.protocols import Embedder
 from alma.text import quoted
-from alma.types.history import ForgetReport, UndoReport
 from alma.types.kinds import VerdictSource
-from alma.types.reports import BackupReport, MaintenanceReport, MigrationReport, MoveReport, ReindexReport, VerifyReport
+from alma.types.reports import (
+    BackupReport,
+    ForgetReport,
+    MaintenanceReport,
+    MigrationReport,
+    MoveReport,
+    ReindexReport,
+    UndoReport,
+    VerifyReport,
+)
 
 
 class Admin:

@@ -27,11 +27,11 @@ from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
-from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance
+from alma.types.recalled import RetrievalExplanation
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.timeline import TemporalFilter

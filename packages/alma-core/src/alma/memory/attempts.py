@@ -5,7 +5,7 @@ from typing import overload
 from alma.episode import Episode
 from alma.memory import arguments as args
 from alma.memory.administration import Admin
-from alma.memory.episodes import forecasts, lifecycle, records, settling
+from alma.memory.episodes import closing, forecasts, lifecycle, records
 from alma.memory.operation import operation
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict, VerdictSource
@@ -105,7 +105,7 @@ class Attempts(Admin):
         source again changes nothing. `MemoryNotFoundError` for an unknown episode or run. `ConflictError` for an episode that is still
         open, a run in which none has ended, and where a source that is trusted less, as an agent's own word is, would replace another.
         """
-        return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
+        return closing.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
 
     @operation
     def get_episode(self, episode_id: str) -> EpisodeRecord:
@@ -113,7 +113,7 @@ class Attempts(Admin):
 
         One that ended unjudged has a `forecast` made from its steps, if at least five of the agent's episodes were judged.
         """
-        return forecasts.with_forecast(self._room, records.get(self._room, episode_id))
+        return forecasts.with_forecasts(self._room, [records.get(self._room, episode_id)])[0]
 
     @operation
     def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:

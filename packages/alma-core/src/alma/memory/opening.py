@@ -40,7 +40,7 @@ from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.types.scope import MemoryScope, UserWall
 
 _LOG = logging.getLogger("alma")

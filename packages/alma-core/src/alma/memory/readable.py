@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.types.kinds import KINDS
-from alma.types.partition import Partition
+from alma.types.scope import Partition
 
 ALWAYS_HOLD = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_by == "nothing")
 """Kinds that apply to every task, such as preferences: they are ranked, but never excluded as irrelevant."""

@@ -19,7 +19,6 @@ from alma.embedding import Options
 from alma.embedding.scale import Scale
 from alma.errors import StorageError, ValidationError
 from alma.memory.arguments import checked_call
-from alma.memory.forecasting import JudgedBag
 from alma.memory.index_cache import IndexCache, IndexOutside
 from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pool import Pool
@@ -45,8 +44,7 @@ from alma.protocols import (
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
-from alma.types.partition import Partition
-from alma.types.scope import MemoryScope, UserWall
+from alma.types.scope import MemoryScope, Partition, UserWall
 from alma.vectors import SnapshotIdentity
 from alma_learning import forget_texts
 
@@ -219,7 +217,7 @@ class Room:
     projections: OutcomeProjections = field(init=False)
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
     _with_users: tuple[Mapping[int, Partition], frozenset[str]] = field(default=({}, frozenset()))
-    judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)
+    judged: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:

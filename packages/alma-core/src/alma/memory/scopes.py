@@ -10,8 +10,7 @@ from alma.errors import ScopeViolationError
 from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.text import normalised
-from alma.types.partition import Partition
-from alma.types.scope import Access, UserWall, access
+from alma.types.scope import Access, Partition, UserWall, access
 
 _LOG = logging.getLogger("alma")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from alma import folders
 from alma.protocols import Project, Snapshotable, StoredVectors
-from alma.types.found import TextLengths
+from alma.types.stored import TextLengths
 from alma.vectors import SnapshotIdentity, codes_layout, load, save
 from alma.vectors.snapshot import Arrays
 

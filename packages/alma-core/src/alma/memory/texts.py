@@ -12,7 +12,7 @@ from alma.embedding.scale import OWN, SENTENCES, Scale, is_measured, scale_of
 from alma.errors import AlmaError, EmbeddingError
 from alma.forking import renewed_in_children
 from alma.protocols import Embedder, Project, WordEmbedder
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma_learning import SENTENCES as BACKGROUND
 
 REMEMBERED = 1024

@@ -46,14 +46,10 @@ from alma.protocols.vectors import ExactScorer as ExactScorer
 from alma.protocols.vectors import Snapshotable as Snapshotable
 from alma.protocols.vectors import StoredVectors as StoredVectors
 from alma.protocols.vectors import VectorIndex as VectorIndex
-from alma.types.contradictions import Disputes as Disputes
-from alma.types.found import Candidate as Candidate
-from alma.types.found import CommonWords as CommonWords
-from alma.types.found import PassageScores as PassageScores
-from alma.types.found import TextLists as TextLists
-from alma.types.found import TextScores as TextScores
-from alma.types.found import VectorChanges as VectorChanges
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
+from alma.types.recalled import Disputes as Disputes
+from alma.types.stored import Candidate as Candidate
+from alma.types.stored import CommonWords as CommonWords
 from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
@@ -62,16 +58,20 @@ from alma.types.stored import JournalEntry as JournalEntry
 from alma.types.stored import Moved as Moved
 from alma.types.stored import PartitionCount as PartitionCount
 from alma.types.stored import PartitionDay as PartitionDay
+from alma.types.stored import PassageScores as PassageScores
 from alma.types.stored import Place as Place
 from alma.types.stored import RecordedOutcome as RecordedOutcome
 from alma.types.stored import Sizes as Sizes
 from alma.types.stored import StoredRow as StoredRow
 from alma.types.stored import StoreRequest as StoreRequest
+from alma.types.stored import TextLists as TextLists
+from alma.types.stored import TextScores as TextScores
 from alma.types.stored import Unembedded as Unembedded
 from alma.types.stored import UsageTotals as UsageTotals
+from alma.types.stored import VectorChanges as VectorChanges
 from alma.types.stored import VectorsRequest as VectorsRequest
 
 if TYPE_CHECKING:
-    from alma.types.found import Integers as Integers
-    from alma.types.found import Matrix as Matrix
-    from alma.types.found import Vector as Vector
+    from alma.types.stored import Integers as Integers
+    from alma.types.stored import Matrix as Matrix
+    from alma.types.stored import Vector as Vector

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from alma.types.contradictions import Disputes
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.types.memories import DomainKnowledge, UserPreference
+from alma.types.recalled import Disputes
 
 if TYPE_CHECKING:
-    from alma.types.found import Matrix
+    from alma.types.stored import Matrix
 
 Clock = Callable[[], datetime]
 """Returns the current time, aware, in UTC."""

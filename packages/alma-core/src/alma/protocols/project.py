@@ -9,12 +9,13 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
-from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
 from alma.types.memories import AnyMemory, Memory
-from alma.types.partition import Partition
 from alma.types.passages import Passage
+from alma.types.scope import Partition
 from alma.types.stored import (
+    Candidate,
     Change,
+    CommonWords,
     DayCount,
     Entry,
     Erased,
@@ -25,7 +26,9 @@ from alma.types.stored import (
     RecordedOutcome,
     Sizes,
     StoredRow,
+    TextLists,
     UsageTotals,
+    VectorChanges,
 )
 
 

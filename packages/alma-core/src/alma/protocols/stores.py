@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from alma.protocols.project import Project
 from alma.protocols.vectors import CandidateSearch
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.types.reports import VerifyReport
 from alma.types.stored import Copied, Moved, StoreRequest, Unembedded, VectorsRequest
 

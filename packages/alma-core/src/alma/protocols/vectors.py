@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from alma.types.found import PassageScores, TextLengths, VectorChanges
-from alma.types.stored import VectorsRequest
+from alma.types.stored import PassageScores, TextLengths, VectorChanges, VectorsRequest
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from alma.types.found import Integers, Vector
+    from alma.types.stored import Integers, Vector
 
 
 class ExactScorer(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alma.types.found import CommonWords, TextLists, TextScores
+from alma.types.stored import CommonWords, TextLists, TextScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

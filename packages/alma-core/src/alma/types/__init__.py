@@ -3,13 +3,10 @@
 from typing import TYPE_CHECKING
 
 from alma.extensions import extension
-from alma.types.contradictions import Contradiction
 from alma.types.custom import CustomMemoryType
-from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast, Step
-from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.exported import ExportReport, ImportReport
-from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
+from alma.types.identity import Fingerprint
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -24,19 +21,27 @@ from alma.types.memories import (
     UserPreference,
     memory_from_json,
 )
+from alma.types.package_records import Artifact, Checkpoint
 from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
-from alma.types.recalled import Factors, Recalled, TurnHit
+from alma.types.recalled import Contradiction, Explanation, Factors, Reason, Recalled, RetrievalExplanation, TurnHit
 from alma.types.reports import (
     BackupReport,
+    CompactReport,
     FeedbackReport,
+    ForgetReport,
+    HistoryEntry,
     MigratedKind,
     MigrationReport,
     Problem,
+    PurgeReceipt,
     Remark,
     ReviewItem,
     ReviewReport,
+    Revision,
     Stats,
+    Surface,
+    UndoReport,
     UsageReport,
     VerifyReport,
 )
@@ -44,7 +49,6 @@ from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
 from alma.types.timeline import DatedEvent, Relation, TemporalFilter, Timeline
-from alma.types.workflows import Artifact, Checkpoint
 
 if TYPE_CHECKING:
     from alma_harness.importance import Importance as Importance

@@ -18,9 +18,8 @@ from pydantic import ValidationError as PydanticError
 
 from alma.errors import ConflictError, ValidationError
 from alma.text import fault_in, quoted, shortened
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.kinds import MemoryType
-from alma.types.value import Value
 
 DEFINITIONS = "memory_type"
 """Kind of the small records that store definitions; the key is the name."""

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.kinds import Verdict, VerdictSource
-from alma.types.value import Value
 
 EPISODE = "episode"
 STEP = "episode_step"

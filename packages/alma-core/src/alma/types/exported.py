@@ -4,9 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from alma.types.embedding import Fingerprint
-from alma.types.identity import UtcDatetime
-from alma.types.value import Value
+from alma.types.identity import Fingerprint, UtcDatetime, Value
 
 FORMAT = "alma-export"
 VERSION, FORMER_VERSION = 3, 2

@@ -1,10 +1,13 @@
-"""Ids and times: UUIDv7 text, aware UTC, microseconds."""
+"""Base of ALMA's values, and what identifies memories and embedders: ids, times, fingerprints."""
 
 import os
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator
+import pydantic
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from alma.errors import ValidationError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,3 +51,35 @@ def new_id(moment: datetime | None = None) -> str:
 
 UtcDatetime = Annotated[datetime, AfterValidator(as_utc)]
 """A datetime that is always aware UTC; a naive one is taken as UTC."""
+
+
+class Value(BaseModel):
+    """A frozen value: it cannot be changed, and names no field that it does not have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
+
+
+def read_json(model: type[ModelT], data: str | bytes, what: str) -> ModelT:
+    """Reads a value from JSON text. `ValidationError` states the first fault."""
+    try:
+        return model.model_validate_json(data)
+    except pydantic.ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part)[:60] for part in fault["loc"][:10])
+        raise ValidationError(
+            f"this is not {what} as `to_json` writes it: {place}{': ' if place else ''}{fault['msg'][:200]}"
+        ) from error
+
+
+class Fingerprint(Value):
+    """Identifies a model. Two embedders with equal fingerprints give interchangeable vectors. `token_limit` 0 means none."""
+
+    model: str
+    revision: str
+    dimension: Annotated[int, Field(ge=1)]
+    precision: str
+    token_limit: Annotated[int, Field(ge=0)]
+    preparation: str

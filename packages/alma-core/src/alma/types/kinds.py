@@ -62,6 +62,21 @@ class Verdict(StrEnum):
     PARTIAL = "partial"
     UNVERIFIED = "unverified"
 
+    @classmethod
+    def checked(cls, value: object) -> "Verdict":
+        """Returns the verdict of a word in any case, or of `True` or `False`. Anything else is an error, never a silent failure."""
+        if isinstance(value, bool):
+            return cls.SUCCESS if value else cls.FAILURE
+        try:
+            return cls(value.strip().lower() if isinstance(value, str) else "")
+        except ValueError:
+            words = ", ".join(repr(verdict.value) for verdict in cls)
+            raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False") from None
+
+
+WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+"""Share of a success that each verdict counts as; an unverified attempt counts as none."""
+
 
 class VerdictSource(StrEnum):
     """Source of a verdict: a tool (exit status, exception, test run), a person, an evaluator, the program that calls `learn`, the agent

@@ -14,10 +14,9 @@ from pydantic import Discriminator, Field, Tag, TypeAdapter, model_validator
 from alma.text import sentences_of, split_passages
 from alma.types import sentences
 from alma.types.custom import CustomMemoryType
-from alma.types.identity import UtcDatetime, new_id, utc_now
-from alma.types.kinds import KINDS, MemoryType, Verdict, VerdictSource
+from alma.types.identity import UtcDatetime, Value, new_id, utc_now
+from alma.types.kinds import KINDS, WORTH, MemoryType, Verdict, VerdictSource
 from alma.types.sentences import brief
-from alma.types.value import Value
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -175,7 +174,7 @@ class Outcome(Memory):
 
     @property
     def successes(self) -> float | None:
-        return {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}.get(self.outcome)
+        return WORTH.get(self.outcome)
 
     @property
     def trials(self) -> float | None:
@@ -307,25 +306,11 @@ def _number(metadata: Mapping[str, Any], name: str) -> int:
 ROLES_OF_OTHERS = frozenset({"assistant", "ai", "model", "bot", "chatbot", "gpt", "tool", "function"})
 """Roles whose words are not people's own."""
 
-_ROLES = ROLES_OF_OTHERS | frozenset(
-    {
-        *(
-            "user",
-            "human",
-            "person",
-            "speaker",
-            "participant",
-            "agent",
-            "customer",
-            "client",
-            "support",
-            "operator",
-            "moderator",
-            "host",
-            "guest",
-        ),
-        *("caller", "interviewer", "interviewee", "doctor", "patient", "teacher", "student", "manager", "employee", "narrator"),
-    }
+_ROLES = ROLES_OF_OTHERS.union(
+    """
+    user human person speaker participant agent customer client support operator moderator host guest caller interviewer interviewee
+    doctor patient teacher student manager employee narrator
+    """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 
 

@@ -4,14 +4,12 @@ from datetime import date
 
 from pydantic import Field
 
-from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord
-from alma.types.identity import UtcDatetime
+from alma.types.identity import Fingerprint, UtcDatetime, Value
 from alma.types.memories import AnyMemory
 from alma.types.reports import Stats, VerifyReport
 from alma.types.scope import Access, MemoryScope
 from alma.types.strategies import Range, StrategyRecord
-from alma.types.value import Value
 
 
 class DayCount(Value):

@@ -1,10 +1,15 @@
-"""Small records of packages that stand on ALMA. A dot in their kind, as in `workflow.checkpoint`, sets them apart from the core's own."""
+"""Small records of packages that stand on ALMA, and the values of workflows, which are kept in such.
+
+A dot in their kind, as in `workflow.checkpoint`, sets them apart from the core's own.
+"""
 
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from alma.types.value import Value
+from pydantic import Field
+
+from alma.types.identity import UtcDatetime, Value
 
 KIND = re.compile(r"[a-z][a-z_]{0,39}\.[a-z][a-z_]{0,39}")
 
@@ -30,3 +35,33 @@ class Record(Value):
     key: str
     version: int
     body: dict[str, Any]
+
+
+MAIN = "main"
+"""Branch of a checkpoint for which none is named."""
+
+
+class Checkpoint(Value):
+    """The state of a workflow at one moment. `number` counts the checkpoints of the workflow, from 1."""
+
+    workflow_id: str
+    number: int
+    state: dict[str, Any]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    branch: str = MAIN
+    node: str | None = None
+    name: str | None = None
+    user_id: str | None = None
+    created_at: UtcDatetime
+
+
+class Artifact(Value):
+    """A thing that a workflow produced, by reference. `checksum` is `sha256:` and 64 hexadecimal digits, if one is known."""
+
+    workflow_id: str
+    artifact_type: str
+    ref: str
+    checksum: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    user_id: str | None = None
+    created_at: UtcDatetime

@@ -6,9 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from alma.text import split_passages
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.memories import Memory
-from alma.types.value import Value
 
 
 class Passage(Value):

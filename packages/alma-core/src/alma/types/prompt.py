@@ -1,17 +1,17 @@
 """Renders a slice as text for a model: fenced reference notes, whole items, never over budget, the same bytes for the same slice."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from alma.errors import ValidationError
 from alma.text import quoted
-from alma.types.contradictions import CONTRADICTED, WHY_PREFERRED
 from alma.types.kinds import CUSTOM_LETTER, CUSTOM_SECTION, KINDS
-from alma.types.memories import Memory
+from alma.types.memories import Memory, Outcome
 from alma.types.provenance import FLAGGED
-from alma.types.recalled import Recalled, TurnHit, without_repeats
+from alma.types.recalled import CONTRADICTED, WHY_PREFERRED, Recalled, TurnHit
 from alma.types.sentences import ATTEMPT, HITS, brief
 from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import defused, parts_of
@@ -56,11 +56,16 @@ def fitted(
     kept_ways = _fitting_ways(ways, now, max_tokens, count_tokens)
     rest = _untold(items, ways, kept_ways, timeline)
     rest = without_repeats(rest) if timeline is None else rest
-    lines: dict[int, tuple[Recalled, str]] = {}
+    made: dict[int, tuple[Recalled, str]] = {}  # holds the items, so that no id is used again
+
+    def line_of(item: Recalled) -> str:  # packing tries the same items many times, so each line is made once
+        if id(item) not in made:
+            made[id(item)] = (item, tagged_note(item, now, timeline))
+        return made[id(item)][1]
 
     def text_of(chosen: Mapping[str, Recalled]) -> str:
         shown = in_time_order(chosen, timeline)
-        notes = {tag: _line(item, now, timeline, lines) for tag, item in shown.items()}
+        notes = {tag: line_of(item) for tag, item in shown.items()}
         return _assemble(notes, dates(shown, timeline, now), way_lines(kept_ways, now))
 
     kept = packed(rest, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
@@ -104,13 +109,6 @@ def says_more(memory: Memory) -> bool:
     """Returns True for an outcome that says what failed in its attempt, which the line of its way does not."""
     said = memory.metadata.get(ATTEMPT)
     return isinstance(said, dict) and bool(said.get("failed"))
-
-
-def _line(item: Recalled, now: datetime, timeline: Timeline | None, made: dict[int, tuple[Recalled, str]]) -> str:
-    """The line of an item, which is made once: packing tries the same items many times. `made` keeps the items, so that no id is used again."""
-    if id(item) not in made:
-        made[id(item)] = (item, tagged_note(item, now, timeline))
-    return made[id(item)][1]
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:
@@ -282,3 +280,33 @@ def _said(events: Sequence[DatedEvent], tags: Mapping[str, str], now: datetime |
 
 def _days(count: int) -> str:
     return f"{count} day{'' if count == 1 else 's'}"
+
+
+_NUMBER = re.compile(r"\d+")
+_MARKS = ("shared_from", "flagged", CONTRADICTED)
+"""Keys of metadata of which a prompt speaks."""
+
+
+def without_repeats(items: Sequence[Recalled]) -> list[Recalled]:
+    """Returns the items without the outcomes that repeat a better one, which counts them in `alike`.
+
+    An outcome repeats another of the same agent and user if the two are described in the same words but for the numbers in their task: "Deploy
+    build 41" and "Deploy build 42", both done in the same way, with the same verdict and without an error or feedback that differs.
+    """
+    groups: dict[Hashable, list[Recalled]] = {}
+    for item in items:
+        likeness = _likeness(item.memory) if isinstance(item.memory, Outcome) else item.tag
+        groups.setdefault(likeness, []).append(item)
+    return [_for_all(first, rest) for first, *rest in groups.values()]
+
+
+def _for_all(first: Recalled, rest: Sequence[Recalled]) -> Recalled:
+    count = len(rest) + sum(item.alike for item in rest)
+    return first.model_copy(update={"alike": first.alike + count}) if count else first
+
+
+def _likeness(outcome: Outcome) -> Hashable:
+    """What two repeats have in common: all that a prompt says of them, but for numbers and age."""
+    rest = outcome.model_copy(update={"task_description": ""}).described(None)
+    marks = tuple(str(outcome.metadata.get(key)) for key in _MARKS)
+    return outcome.agent, outcome.user_id, _NUMBER.sub("0", outcome.task_description), rest, marks

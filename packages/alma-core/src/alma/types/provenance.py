@@ -6,10 +6,9 @@ from typing import Any
 from pydantic import Field
 
 from alma.text import one_line, shortened, words
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.kinds import VerdictSource
 from alma.types.memories import AntiPattern, AnyMemory, Conversation, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.value import Value
 from alma_guard import reason_to_doubt
 
 SESSION, TOOL, DOCUMENT = "session_id", "tool", "document"

@@ -1,18 +1,119 @@
-"""Retrieved memories with the numbers behind them, and those that a prompt need not list one by one."""
+"""Retrieved memories with every number behind them, and the contradictions among them."""
 
-import re
-from collections.abc import Hashable, Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from alma.types.contradictions import CONTRADICTED
-from alma.types.explanation import Explanation
-from alma.types.memories import AnyMemory, Outcome
+from alma.text import one_line, shortened
+from alma.types.identity import Value, read_json
+from alma.types.memories import AnyMemory
+from alma.types.provenance import MemoryProvenance
+from alma.types.scope import Access
 from alma.types.tags import TAG
-from alma.types.value import Value
 
 Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+FACTOR_LABELS = {"similarity": "similarity", "recency": "recency", "success": "success_rate", "confidence": "confidence"}
+"""Names of the factors, in the order in which they are shown."""
+
+
+class FactorPart(Value):
+    """Contribution of one factor to a score: its value in [0, 1] times its weight."""
+
+    value: Number
+    weight: Number
+    product: Number
+
+
+class ArmPart(Value):
+    """Result of one search: its raw score (a cosine, or a share of the best possible BM25), the mean and deviation of the background, `z
+    = (score - mean) / deviation`, and the weight of z in the fusion."""
+
+    score: Number
+    mean: Number
+    deviation: Number
+    z: Number
+    weight: Number
+
+
+class PassagePart(Value):
+    """The passage of a memory that is nearest to the question, at most 800 characters of it, and its cosine."""
+
+    text: str
+    speaker: str
+    position: int
+    cosine: Number
+
+
+class Floor(Value):
+    """Thresholds of relevance: a memory must reach one of the two."""
+
+    cosine: Number
+    share: Number
+
+
+class Explanation(Value):
+    """Every number behind one memory's place in an answer.
+
+    `arms` holds the searches that were used ("dense", "text"). `z` is the weighted mean of theirs plus `time`, the gain of a memory that
+    happened at the time that the question names; `similarity` is its logistic. The score is `usefulness` times the sum of the factors'
+    products. `cosine` is pooled over the memory's passages, `share` is 0 where no word matched. `words` are the question's words that
+    occur in the memory. `folded` are ids of equal memories that this one represents, at most 20; `copies` counts all, itself included.
+    `rank` counts from 1 through the whole answer, `rank_of_kind` through its kind; both are `None` for a memory that was not returned.
+    `access` is the rule that lets the reader see it. `provenance` says where the memory
+    comes from.
+    """
+
+    access: Access
+    cosine: Number
+    share: Number
+    passage: PassagePart | None
+    words: tuple[str, ...]
+    arms: dict[str, ArmPart]
+    z: Number
+    similarity: Number
+    factors: dict[str, FactorPart]
+    usefulness: Number
+    score: Number
+    rank: int | None
+    rank_of_kind: int | None
+    copies: int
+    folded: tuple[str, ...]
+    time: Number = 0.0
+    provenance: MemoryProvenance | None = None
+
+    def __str__(self) -> str:
+        """Returns a few lines for a person."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Returns the numbers as text, one topic per line."""
+        parts = " + ".join(
+            f"{part.weight:.2f} × {FACTOR_LABELS.get(name, name)} {part.value:.3f}" for name, part in self.factors.items()
+        )
+        useful = "" if self.usefulness == 1.0 else f"{self.usefulness:.3f} × "
+        lines = [f"score {self.score:.4f} = {useful}({parts})" if useful else f"score {self.score:.4f} = {parts}"]
+        for name, arm in self.arms.items():
+            measure = "meaning: cosine" if name == "dense" else "words: share"
+            lines.append(f"{measure} {arm.score:.3f}, z {arm.z:+.2f} (background {arm.mean:.3f} ± {arm.deviation:.3f})")
+        if self.time:
+            lines.append(f"time: it happened when the question says, z {self.time:+.2f}")
+        if self.words:
+            lines.append(f"words matched: {', '.join(self.words)}")
+        if self.passage:
+            speaker = f", said by {self.passage.speaker}" if self.passage.speaker else ""
+            lines.append(
+                f"nearest passage (number {self.passage.position}{speaker}): {shortened(one_line(self.passage.text), 300)}"
+            )
+        lines.append(f"readable because: {self.access.described}")
+        if self.provenance and (source := str(self.provenance)):
+            lines.append(f"where from: {source}")
+        if self.copies > 1:
+            lines.append(f"stands for {self.copies} equal memories: itself and {', '.join(self.folded)}")
+        return lines
 
 
 class Factors(Value):
@@ -69,31 +170,133 @@ class Recalled(Value):
     turns: tuple[TurnHit, ...] = ()
 
 
-_NUMBER = re.compile(r"\d+")
-_MARKS = ("shared_from", "flagged", CONTRADICTED)
-"""Keys of metadata of which a prompt speaks."""
+class Reason(StrEnum):
+    """Why a memory is in an answer, or the first filter that excluded it, in the order in which filters are applied."""
+
+    SELECTED = "selected"
+    UNKNOWN = "unknown"
+    OTHER_PROJECT = "other_project"
+    SCOPE = "scope"
+    ARCHIVED = "archived"
+    OUTSIDE_TIMES = "outside_times"
+    OVERRULED = "overruled"
+    BELOW_FLOOR = "below_floor"
+    NOT_A_CANDIDATE = "not_a_candidate"
+    FOLDED = "folded"
+    NOT_A_CONTENDER = "not_a_contender"
+    CONTRADICTED = "contradicted"
+    BELOW_LAST = "below_last"
 
 
-def without_repeats(items: Sequence[Recalled]) -> list[Recalled]:
-    """Returns the items without the outcomes that repeat a better one, which counts them in `alike`.
+class RetrievalExplanation(Value):
+    """Explains why `retrieve` returns one memory for a question, or why not.
 
-    An outcome repeats another of the same agent and user if the two are described in the same words but for the numbers in their task: "Deploy
-    build 41" and "Deploy build 42", both done in the same way, with the same verdict and without an error or feedback that differs.
+    `reason` names the first filter that excluded it; `text` says so with its numbers and with what would include it. `access` is the rule
+    between the reader and the memory (`None` where there is no memory). `explanation` has the numbers where the memory could be scored.
+    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k` that returns it (the least, in a scope of at most
+    2,000 memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into, or of the one that
+    contradicts it. `agent` is
+    the reader; `is_owners_view` says that none was named, so that the memory's own owner was taken.
     """
-    groups: dict[Hashable, list[Recalled]] = {}
-    for item in items:
-        likeness = _likeness(item.memory) if isinstance(item.memory, Outcome) else item.tag
-        groups.setdefault(likeness, []).append(item)
-    return [_for_all(first, rest) for first, *rest in groups.values()]
+
+    query: str
+    memory_id: str
+    agent: str | None
+    user_id: str | None
+    top_k: int
+    is_owners_view: bool
+    reason: Reason
+    text: str
+    access: Access | None = None
+    explanation: Explanation | None = None
+    floor: Floor | None = None
+    score_needed: Number | None = None
+    top_k_needed: int | None = None
+    stands_for_it: str | None = None
+
+    @property
+    def selected(self) -> bool:
+        """True when the memory is returned."""
+        return self.reason is Reason.SELECTED
+
+    @property
+    def factors(self) -> dict[str, FactorPart]:
+        """Parts of the score; empty where the memory was not scored."""
+        return dict(self.explanation.factors) if self.explanation else {}
+
+    def __str__(self) -> str:
+        """Returns the text."""
+        return self.text
+
+    def to_json(self) -> str:
+        """Returns the whole explanation as JSON. `from_json` returns an equal one."""
+        return self.model_dump_json()
+
+    @classmethod
+    def from_json(cls, data: str | bytes) -> "RetrievalExplanation":
+        """Reads an explanation that `to_json` wrote. `ValidationError` if it is none."""
+        return read_json(cls, data, "an explanation")
 
 
-def _for_all(first: Recalled, rest: Sequence[Recalled]) -> Recalled:
-    count = len(rest) + sum(item.alike for item in rest)
-    return first.model_copy(update={"alike": first.alike + count}) if count else first
+CONTRADICTED = "contradicted"
+"""The metadata key under which a recalled memory says that another contradicts it. Set by `retrieve`, never stored."""
+
+WHY_PREFERRED = {
+    "newer": "a newer note says otherwise",
+    "better sourced": "a better-sourced note says otherwise",
+    "surer": "a surer note says otherwise",
+    "uncontradicted": "a note that nothing contradicts says otherwise",
+}
+"""Why one of two memories is preferred, with what a prompt says of the other."""
 
 
-def _likeness(outcome: Outcome) -> Hashable:
-    """What two repeats have in common: all that a prompt says of them, but for numbers and age."""
-    rest = outcome.model_copy(update={"task_description": ""}).described(None)
-    marks = tuple(str(outcome.metadata.get(key)) for key in _MARKS)
-    return outcome.agent, outcome.user_id, _NUMBER.sub("0", outcome.task_description), rest, marks
+class Contradiction(Value):
+    """Two facts of one agent, or two preferences of one user, that contradict each other: the ids and short forms of both.
+
+    `sort` says how: one is a "denial" of the other, they say the "opposite", or state another "value". `preferred_value` and `other_value`
+    are the words that differ. `why` says what the preferred one is: "newer", "better sourced", "surer" (of more confidence), or
+    "uncontradicted" (a better memory contradicts the other one, too). `is_left_out` says that the other one is not in the slice
+    (`retrieve(verified=True)`).
+    """
+
+    preferred_id: str
+    other_id: str
+    preferred: str
+    other: str
+    sort: Literal["denial", "opposite", "value"]
+    preferred_value: str = ""
+    other_value: str = ""
+    why: Literal["newer", "better sourced", "surer", "uncontradicted"]
+    is_left_out: bool = False
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The ids of both, the preferred one first."""
+        return self.preferred_id, self.other_id
+
+    @property
+    def reason(self) -> str:
+        """How they contradict each other, and which is preferred, as a sentence."""
+        how = {
+            "denial": "one denies what the other says",
+            "opposite": f"one says the opposite of the other ({self.preferred_value}, {self.other_value})",
+            "value": f"they state different values ({self.preferred_value}, {self.other_value})",
+        }[self.sort]
+        return f"{how}; the first is preferred: it is {self.why}"
+
+    def __str__(self) -> str:
+        """Returns both and the reason on one line."""
+        return f"“{self.preferred}” against “{self.other}”: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Disputes:
+    """The contradictions among the facts and preferences of a slice.
+
+    `beaten` has of each memory to which another one is preferred the reason, one of `WHY_PREFERRED`, and the id of the best that is. `order` are
+    the ids of all the memories as they are to be shown, in the places that they have together.
+    """
+
+    pairs: Sequence[Contradiction]
+    beaten: Mapping[str, tuple[str, str]]
+    order: Sequence[str]

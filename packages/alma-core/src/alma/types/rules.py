@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from alma.types.partition import agent_in
+from alma.types.scope import agent_in
 
 RULE = "rule"
 """Kind of the small records of rules. The key of a record is the rule's id."""
@@ -95,11 +95,6 @@ def fault_in_rule(body: Mapping[str, Any]) -> str | None:
     ):
         return "its usage counts are none"
     return None
-
-
-def is_rule_id(given: str) -> bool:
-    """Returns True for an id of the form that `rule_id` gives, a UUID of version 5. A rule of a former version may have another."""
-    return given[14:15] == "5"
 
 
 def rule_id(owner: str, side: str, anchor: str) -> str:

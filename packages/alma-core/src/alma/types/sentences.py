@@ -49,12 +49,6 @@ def brief(text: str) -> str:
     return shortened(one_line(text), ITEM_CHARS)
 
 
-def sentence(text: str) -> str:
-    """Returns stored text as a sentence of a note, with a full stop unless it ends with one: `docker build .`, never `docker build ..`."""
-    said = brief(text)
-    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
-
-
 def ended(text: str) -> str:
     """Returns a part of a note with a full stop, unless it ends a sentence itself: `docker build .`, never `docker build ..`."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from alma.errors import ValidationError
 from alma.flags import checked
 from alma.text import estimate_tokens, quoted
-from alma.types.contradictions import Contradiction
-from alma.types.identity import UtcDatetime, utc_now
+from alma.types.identity import UtcDatetime, Value, read_json, utc_now
 from alma.types.kinds import KINDS
 from alma.types.memories import (
     AntiPattern,
@@ -25,11 +24,10 @@ from alma.types.memories import (
     UserPreference,
 )
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
-from alma.types.recalled import Factors, Recalled, TurnHit
+from alma.types.recalled import Contradiction, Factors, Recalled, TurnHit
 from alma.types.strategies import TRIED, StrategyRecord
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 from alma.types.timeline import Timeline
-from alma.types.value import Value, read_json
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
 _TOOK = "retrieval_time_ms"

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, computed_field, model_validator
 
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.memories import AntiPattern
 from alma.types.sentences import AS_A_STEP, brief, ends_with, record_of, times
 from alma.types.tags import defused
-from alma.types.value import Value
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 

@@ -9,9 +9,8 @@ from itertools import pairwise
 from pydantic import field_validator, model_validator
 
 from alma.text import quoted
-from alma.types.identity import UtcDatetime
+from alma.types.identity import UtcDatetime, Value
 from alma.types.kinds import MemoryType
-from alma.types.value import Value
 
 DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
 """The kinds that happened at a time. Rules, facts and preferences hold at any."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from alma import folders
 from alma.errors import AlmaError
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 MAGIC = b"ALMAVEC4"
 DIGEST_SIZE = 32

@@ -9,7 +9,7 @@ from pydantic import Field
 from alma import __version__
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
 from alma.types import UserPreference
-from alma.types.history import ForgetReport
+from alma.types.reports import ForgetReport
 from alma_mcp.access import ANY, Access
 from alma_mcp.answers import Change, Counts, Forgotten, Health, History, Undone
 from alma_mcp.calls import Calls

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from alma.errors import ScopeViolationError
-from alma.types.workflows import Checkpoint
+from alma.types.package_records import Checkpoint
 from alma_mcp.answers import Artifacts, Cleaned, HandedOff, Linked, Merged, Notes, Resumed, Saved, Stored, Woken
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import Agent, TaskType, TopK, UserId, Verdict

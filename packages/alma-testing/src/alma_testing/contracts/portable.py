@@ -13,9 +13,9 @@ from alma.types.episodes import END, EPISODE, LEASE, STEP
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
 from alma.types.memories import Memory
-from alma.types.partition import owner_name
 from alma.types.passages import Passage, passages_of
 from alma.types.rules import RULE, WORKS, RuleRecord
+from alma.types.scope import owner_name
 from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
 from alma_testing.clocks import START
 from alma_testing.contracts.store_writing import change, everything, put

@@ -6,7 +6,7 @@ import pytest
 
 from alma.errors import ConflictError, EmbedderMismatchError
 from alma.protocols import NextVectors, Project, Reembeddable, Store, Unembedded
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma_testing.builders import make_outcome
 from alma_testing.contracts.stored import AT, WithStore, add, found_by_words, rows_of, vector_of
 

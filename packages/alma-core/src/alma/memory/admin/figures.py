@@ -31,10 +31,9 @@ from alma.types.overview import (
     StoreView,
     UsageView,
 )
-from alma.types.partition import Partition, agent_in
 from alma.types.reports import Stats
 from alma.types.rules import WORKS
-from alma.types.scope import access
+from alma.types.scope import Partition, access, agent_in
 from alma.types.strategies import Range
 from alma_learning import Table, interval
 

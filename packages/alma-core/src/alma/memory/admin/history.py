@@ -12,8 +12,8 @@ from alma.memory.room import Room
 from alma.protocols import Entry
 from alma.storage.relational.rows import compared_text
 from alma.text import quoted
-from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
+from alma.types.reports import HistoryEntry, Revision, UndoReport
 from alma.types.rules import RULE
 from alma.types.tags import not_an_id
 

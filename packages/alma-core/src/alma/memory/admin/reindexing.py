@@ -9,8 +9,7 @@ from alma.memory.progress import Progress
 from alma.memory.room import OpenStore
 from alma.memory.texts import TextVectors
 from alma.protocols import Embedder, NextVectors, Rebuildable, Reembeddable, Unembedded
-from alma.types.embedding import Fingerprint
-from alma.types.identity import to_micros
+from alma.types.identity import Fingerprint, to_micros
 from alma.types.reports import ReindexReport, VerifyReport
 
 BATCH = 256

@@ -1,21 +1,23 @@
-"""Stores the ending or settling of episodes: the ending, its memory, the usage and the credit for it, in one transaction."""
+"""Ends and settles episodes: the ending, its memory, the usage and the credit for it are stored in one transaction."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from alma.errors import ConflictError
+from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
+from alma.memory import arguments as args
 from alma.memory.episodes import usage
-from alma.memory.episodes.records import END, EPISODE, RUN, Lease, ending_body, opening_body, release, run_key
+from alma.memory.episodes.records import Lease, ending_body, get, of_run, opening_body, release, run_key
 from alma.memory.learn.learn import LearnRequest, outcome_from
 from alma.memory.learn.storing import Entry, common_actor, comparison_vectors, embed, put, put_corrected
 from alma.memory.room import Room
+from alma.memory.rules import Rule, read_records
 from alma.protocols import Lookups, Write
 from alma.text import quoted
-from alma.types.episodes import EpisodeRecord, EpisodeStatus
+from alma.types.episodes import END, EPISODE, RUN, EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
-from alma.types.kinds import Verdict, VerdictSource
+from alma.types.kinds import WORTH, Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.passages import Passage, passages_of
 from alma.types.provenance import flagged
@@ -27,8 +29,6 @@ MOST_AN_EPISODE = 3
 
 _PARTS = 1024
 """Shares are multiples of 1/1024, which binary fractions represent exactly, so that reversing one leaves no remainder, in any order."""
-
-_WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
 
 Counts = dict[str, float]
 
@@ -65,43 +65,39 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
     # Where nothing is learned, an embedder that is away does not keep the episodes open.
     vectors, kept = (embed(room, entries), comparison_vectors(room)) if entries else ({}, {})
     actor = common_actor(one.ended.agent for one in closings)
-    given: dict[str, Any] = {"actor": actor, "operation": operation, "at": to_micros(at)}
 
-    def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
-        with room.project.write(**given) as write:
-            write.keep_vectors(kept)
-            ended = _put_endings(room, write, made, read(write.stored))
-            for each in made:
-                _learn(write, each, vectors, at=given["at"])
-        return ended
+    rules: dict[str, Rule] = {}
+    for closing in closings:
+        rules |= usage.rules_among(room, _named(closing), agent=closing.ended.agent, user_id=closing.ended.user_id)
+    with room.project.write(actor=actor, operation=operation, at=to_micros(at)) as write:
+        write.keep_vectors(kept)
+        ended = _put_endings(room, write, made, read_records(write.stored, rules))
+        for each in made:
+            if each.outcome is not None and each.was is None:
+                put(write, Entry(each.outcome, each.passages), vectors, at=to_micros(at))
+            elif each.outcome is not None:
+                put_corrected(write, each.outcome, vectors, at=to_micros(at))
+    return ended
 
-    return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
 
-
-def _named(closing: Closing) -> usage.Named:
+def _named(closing: Closing) -> list[str]:
     """Returns the ids of what an episode was shown, if its usage is known, and of what is credited already."""
     ended, before = closing.ended, closing.before
     shown = [exposure.memory_id for exposure in ended.shown] if ended.used is not None else []
-    ids = [*shown, *(ended.used or ()), *ended.credited, *(before.credited if before else ())]
-    return ended.agent, ended.user_id, ids
+    return [*shown, *(ended.used or ()), *ended.credited, *(before.credited if before else ())]
 
 
 def _put_endings(room: Room, write: Write, made: Sequence[_Made], records: Mapping[str, RuleRecord]) -> list[EpisodeRecord]:
     """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
-    for each in made:
-        _begin_or_release(write, each.closing)
+    for closing in (each.closing for each in made):
+        if closing.lease is None:  # nothing of the episode is stored yet
+            put_opening(write, closing.ended)
+        elif not closing.version:
+            release(write, closing.ended.id, closing.lease)
     counts: dict[str, dict[str, float]] = {}
     ended = [_put_ending(room, write, each, counts, records) for each in made]
     usage.count(write, counts, records)
     return ended
-
-
-def _begin_or_release(write: Write, closing: Closing) -> None:
-    """Releases the lease of an episode that was open; writes the beginning of one that is not stored yet."""
-    if closing.lease is None:
-        put_opening(write, closing.ended)
-    elif not closing.version:
-        release(write, closing.ended.id, closing.lease)
 
 
 def put_opening(write: Write, opened: EpisodeRecord) -> None:
@@ -201,15 +197,6 @@ def _put_ending(
     return ended
 
 
-def _learn(write: Write, made: _Made, vectors: Mapping[str, bytes], *, at: int) -> None:
-    if made.outcome is None:
-        return
-    if made.was is None:
-        put(write, Entry(made.outcome, made.passages), vectors, at=at)
-    else:
-        put_corrected(write, made.outcome, vectors, at=at)
-
-
 def _is_judged(episode: EpisodeRecord | None) -> bool:
     return episode is not None and episode.status is EpisodeStatus.ENDED
 
@@ -239,9 +226,10 @@ def credit_counts(
 
     Credit for an earlier outcome of the episode is reversed. `rules` are ids of learned rules. Memories that are gone are left out.
     """
-    uses = () if use is None else usage.counted(use)
-    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
-    earlier, later = _credit(before), _credit(after)
+    counted = () if use is None else (("used", use.used), ("ignored", use.ignored))
+    added: dict[str, Counts] = {memory_id: {name: 1} for name, ids in counted for memory_id in ids}
+    earlier = {} if before is None else _credit(before.outcome, before.credited)
+    later = _credit(after.outcome, after.credited)
     changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
     there = {
         **added,
@@ -254,26 +242,99 @@ def credit_counts(
     return added
 
 
-def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:
+def _credit(outcome: Verdict | None, credited: Sequence[str]) -> Mapping[str, Counts]:
     """Returns the credit of an episode's outcome for each memory used in it. An unjudged episode gives none."""
-    worth = None if record is None or record.outcome is None else _WORTH.get(record.outcome)
-    if record is None or worth is None:
+    worth = None if outcome is None else WORTH.get(outcome)
+    if worth is None:
         return {}
-    each = share(len(record.credited))
-    return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in record.credited}
+    each = share(len(credited))
+    return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in credited}
 
 
 def counts_of(opening: Mapping[str, Any], ending: Mapping[str, Any]) -> Mapping[str, Counts]:
     """Returns what an episode added to the counts of each memory, given its beginning and its ending as they are stored."""
     if ending.get("status") != EpisodeStatus.ENDED or ending.get("used") is None:
         return {}
-    credited, used = ending["credited"], {*ending["used"]}
-    ignored = [memory_id for memory_id, *_ in opening["shown"] if memory_id not in used]
-    worth = _WORTH.get(Verdict(ending["outcome"]))
-    each = {} if worth is None else {"credited_successes": worth * share(len(credited)), "credited_trials": share(len(credited))}
-    return {**{memory_id: {"ignored": 1} for memory_id in ignored}, **{memory_id: {"used": 1, **each} for memory_id in credited}}
+    credit = _credit(Verdict(ending["outcome"]), ending["credited"])
+    counts: dict[str, Counts] = {key: {"ignored": 1} for key, *_ in opening["shown"] if key not in ending["used"]}
+    return counts | {key: {"used": 1, **credit.get(key, {})} for key in ending["credited"]}
 
 
 def _difference(earlier: Counts, later: Counts) -> Counts:
     changes = {name: later.get(name, 0.0) - earlier.get(name, 0.0) for name in {**earlier, **later}}
     return {name: change for name, change in changes.items() if change}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A verdict that was checked."""
+
+    verdict: Verdict
+    reason: str | None
+    source: VerdictSource | None
+
+
+def settle(
+    room: Room, *, episode_id: object, run_id: object, outcome: object, reason: object, source: object
+) -> EpisodeRecord | list[EpisodeRecord]:
+    """Sets or corrects the verdict of an episode that is closed, or of all that ended in a run, in one transaction. Repeating it changes
+    nothing."""
+    if (episode_id is None) is (run_id is None):
+        raise ValidationError("settle needs an episode_id or a run_id, and not both")
+    verdict, why = Verdict.checked(outcome), room.store.redaction.value(args.optional_text(reason, "reason"))
+    said = _Said(verdict, why, None if source is None else args.checked_source(source))
+    run = None if run_id is None else args.checked_label(run_id, "run_id")
+    now = room.store.clock()
+    with room.project.moment():
+        found = [_closed(room, episode_id)] if run is None else _ended_in_run(room, run)
+        new = [episode for episode in found if not _is_settled_so(room, episode, said)]
+        endings = room.project.record(END, [episode.id for episode in new])
+    closings = [Closing(_judged(each, said, now), endings[each.id][0], before=each, judge=said.source) for each in new]
+    kept = {episode.id: episode for episode in close(room, closings, operation="settle", at=now)} if closings else {}
+    settled = [kept.get(episode.id, episode) for episode in found]
+    return settled[0] if run is None else settled
+
+
+def _closed(room: Room, episode_id: object) -> EpisodeRecord:
+    """Returns an episode that is not open any more. `ConflictError` if it is."""
+    found = get(room, episode_id)
+    if found.status is EpisodeStatus.OPEN:
+        raise ConflictError(f"episode {quoted(found.id)} is still open; end it before it is settled")
+    return found
+
+
+def _ended_in_run(room: Room, run_id: str) -> list[EpisodeRecord]:
+    """Returns the episodes that ended in a run. `ConflictError` if none did."""
+    found = of_run(room, run_id)
+    if not found:
+        raise MemoryNotFoundError(f"project {room.name!r} has no episode of run {quoted(run_id)}")
+    ended = [episode for episode in found if episode.status is EpisodeStatus.ENDED]
+    if not ended:
+        standings = ", ".join(f"{quoted(episode.id)} is {episode.status.value}" for episode in found)
+        raise ConflictError(f"no episode of run {quoted(run_id)} has ended: {standings}")
+    return ended
+
+
+def _is_settled_so(room: Room, found: EpisodeRecord, said: _Said) -> bool:
+    """Returns True when an episode has this verdict of this judge already."""
+    return found.outcome is said.verdict and said.reason in (None, found.reason) and _is_judge(room, found, said.source)
+
+
+def _is_judge(room: Room, found: EpisodeRecord, judge: VerdictSource | None) -> bool:
+    """Returns True when the memory of an episode names this judge, and also if no judge is given, or no memory is left to name one."""
+    kept = None if judge is None or found.outcome_id is None else kept_outcome(room, found.outcome_id)
+    return kept is None or kept.verdict_source is judge
+
+
+def _judged(found: EpisodeRecord, said: _Said, now: datetime) -> EpisodeRecord:
+    """Returns the episode with its verdict. The reason for abandoning it is not a reason for the verdict."""
+    before = found.reason if found.status is EpisodeStatus.ENDED else None
+    return found.model_copy(
+        update={
+            "status": EpisodeStatus.ENDED,
+            "outcome": said.verdict,
+            "verdict_source": said.source or found.verdict_source,
+            "reason": said.reason or before,
+            "settled_at": now,
+        }
+    )

@@ -1,8 +1,10 @@
 """Forecasts for episodes that have ended unjudged, from judged episodes of the same agent, and the episodes that a person should judge first.
 
-A forecast is computed when an episode is read. It is never stored, and neither learning nor retrieval reads it.
+A forecast is computed when an episode is read, from the tools of its steps. It is never stored, and neither learning nor retrieval reads it.
 """
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,13 +13,13 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.memory import arguments as args
-from alma.memory.episodes.records import END, EPISODE, several, stored_steps
-from alma.memory.forecasting import Bag, JudgedBag, doubt, forecast, surprise
+from alma.memory.episodes.records import several, stored_steps
 from alma.memory.room import Room
-from alma.types.episodes import EpisodeRecord, EpisodeStatus, Forecast, Step
-from alma.types.kinds import Verdict, VerdictSource
+from alma.types.episodes import END, EPISODE, EpisodeRecord, EpisodeStatus, Forecast
+from alma.types.kinds import WORTH, Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.reports import ReviewItem, ReviewReport
+from alma_learning import interval
 
 NEWEST_ENDINGS = 500
 """Number of endings of a project that are considered: those written or settled last."""
@@ -25,19 +27,95 @@ NEWEST_ENDINGS = 500
 NEWEST_JUDGED = 100
 """Limit on the judged episodes of an agent behind a forecast."""
 
-WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+LEAST_JUDGED = 5
+"""With fewer judged attempts there is no forecast."""
+
+SHARPNESS = 3
+"""The power to which likeness is raised: with 1, attempts that share only the usual tools outweigh those that are really alike."""
+
+PRIOR_TRIALS = 1.0
+
+PRIOR_SUCCESSES, PRIOR_JUDGED = 2, 4
+"""Added to the counts of all judged attempts: two successes in four (Agresti and Coull 1998)."""
+
+Tool = tuple[str, bool | None]
+"""A tool, and whether the step went well; `None` where it was not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """The tools of one attempt. Each counts `log(1 + n)` for n steps, so that the tenth retry says less than the first."""
+
+    weights: Mapping[Tool, float]
+    total: float
+
+    @classmethod
+    def of(cls, steps: Iterable[Tool]) -> "Bag":
+        """The bag of some steps; empty without any."""
+        weights = {tool: math.log1p(count) for tool, count in Counter(steps).items()}
+        return cls(weights, math.fsum(weights.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBag:
+    """The tools of an attempt that was judged, and how much of a success it was, from 0 to 1."""
+
+    bag: Bag
+    worth: float
+
+
+def likeness(one: Bag, other: Bag) -> float:
+    """The weighted Jaccard index of two bags, from 0 (nothing in common) to 1 (equal): the sum of the smaller weights by that of the larger ones
+    (Ruzicka 1958). Two empty bags are alike."""
+    few, many = (one, other) if len(one.weights) <= len(other.weights) else (other, one)
+    common = math.fsum(min(weight, many.weights.get(tool, 0.0)) for tool, weight in few.weights.items())
+    either = one.total + other.total - common
+    return common / either if either > 0 else 1.0
+
+
+def forecast(bag: Bag, judged: Sequence[JudgedBag]) -> Forecast | None:
+    """The rate of success forecast for attempts with such tools; `None` with fewer than `LEAST_JUDGED` judged ones. Rests on nothing but these.
+
+    A kernel estimate (Nadaraya 1964, Watson 1964): each judged attempt counts as the cube of its `likeness`, and the rate of all counts as one
+    more, so that what is like nothing is forecast at that rate. The bounds at 95 % are those of Jeffreys' posterior of the counts; they are
+    wide where little is alike.
+    """
+    if len(judged) < LEAST_JUDGED:
+        return None
+    weights = [likeness(bag, one.bag) ** SHARPNESS for one in judged]
+    trials = math.fsum(weights)
+    successes = min(math.fsum(weight * one.worth for weight, one in zip(weights, judged, strict=True)), trials)
+    usual = (math.fsum(one.worth for one in judged) + PRIOR_SUCCESSES) / (len(judged) + PRIOR_JUDGED)
+    rate = (successes + PRIOR_TRIALS * usual) / (trials + PRIOR_TRIALS)
+    lower, upper = interval(successes, trials)
+    return Forecast(rate=rate, lower=min(lower, rate), upper=max(upper, rate), judged=len(judged))
+
+
+def doubt(found: Forecast | None) -> float:
+    """The highest probability, within the interval, that the verdict is other than forecast; 1 without a forecast.
+
+    High both where the rate is near a half and where little is known, so one number orders what is worth judging: it is the upper confidence
+    bound of the least-confidence score of uncertainty sampling (Lewis and Gale 1994, "A sequential algorithm for training text classifiers").
+    """
+    if found is None:
+        return 1.0
+    return 1.0 - found.lower if found.rate >= 0.5 else found.upper
+
+
+def surprise(found: Forecast | None, worth: float) -> float:
+    """Returns how far a verdict is from the forecast, from 0 to 1; 0 unless the whole interval lies on the other side of a half."""
+    if found is None:
+        return 0.0
+    is_other = found.upper < 0.5 < worth or worth < 0.5 < found.lower
+    return abs(worth - found.rate) if is_other else 0.0
+
 
 Body = Mapping[str, Any]
 
 
-def with_forecast(room: Room, found: EpisodeRecord) -> EpisodeRecord:
-    """Returns the episode, with a forecast if it has ended unjudged."""
-    (episode,) = with_forecasts(room, [found])
-    return episode
-
-
 def with_forecasts(room: Room, found: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
-    """As `with_forecast`, for several. Damage to other episodes leaves the forecasts out, but the episodes are still read."""
+    """Returns the episodes, with forecasts for those that have ended unjudged. Damage to other episodes leaves the forecasts out, but the
+    episodes are still read."""
     agents = {episode.agent for episode in found if is_unjudged(episode)}
     judged: Mapping[str, Mapping[str, JudgedBag]] = {}
     if agents:
@@ -49,7 +127,8 @@ def with_forecasts(room: Room, found: Sequence[EpisodeRecord]) -> list[EpisodeRe
 def _with_forecast(episode: EpisodeRecord, judged: Mapping[str, JudgedBag]) -> EpisodeRecord:
     if not judged or not is_unjudged(episode):
         return episode
-    return episode.model_copy(update={"forecast": forecast(_bag(episode.steps), list(judged.values()))})
+    bag = Bag.of((step.tool, step.ok) for step in episode.steps)
+    return episode.model_copy(update={"forecast": forecast(bag, list(judged.values()))})
 
 
 def is_unjudged(episode: EpisodeRecord) -> bool:
@@ -89,21 +168,17 @@ def bags_of(room: Room, keys: Iterable[str]) -> dict[str, Bag]:
     return {key: Bag.of(map(_tool, bodies)) for key, bodies in stored_steps(room, keys).items()}
 
 
-def worth_of(ending: Body) -> float | None:
+def _worth_of(ending: Body) -> float | None:
     """Returns the share of a success that an ending was judged to be; `None` if it was not judged."""
     said = ending.get("outcome")
     return WORTH.get(Verdict(said)) if said in set(Verdict) else None
 
 
 def _judged(room: Room, keys: Iterable[str], endings: Mapping[str, Body]) -> dict[str, JudgedBag]:
-    worths = ((key, worth_of(endings[key])) for key in keys)
+    worths = ((key, _worth_of(endings[key])) for key in keys)
     newest = dict(islice(((key, worth) for key, worth in worths if worth is not None), NEWEST_JUDGED))
     bags = bags_of(room, newest)
     return {key: JudgedBag(bags[key], worth) for key, worth in newest.items()}
-
-
-def _bag(steps: Iterable[Step]) -> Bag:
-    return Bag.of((step.tool, step.ok) for step in steps)
 
 
 def _tool(body: Body) -> tuple[str, bool | None]:
@@ -111,13 +186,8 @@ def _tool(body: Body) -> tuple[str, bool | None]:
     return str(body.get("tool")), ok if isinstance(ok, bool) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """An episode to judge, by its id."""
-
-    key: str
-    forecast: Forecast | None
-    priority: float
+_Due = tuple[str, Forecast | None, float]
+"""Id of an episode to judge, its forecast, and its priority."""
 
 
 def review(room: Room, *, agent: object, limit: object) -> ReviewReport:
@@ -143,20 +213,20 @@ def _unjudged(room: Room, owners: Mapping[str, str], endings: Mapping[str, Body]
     judged = judged_of(room, {owners[key] for key in keys})
     bags = bags_of(room, keys)
     found = {key: forecast(bags[key], list(judged[owners[key]].values())) for key in keys}
-    return _sorted(_Due(key, predicted, doubt(predicted)) for key, predicted in found.items())
+    return sorted(((key, predicted, doubt(predicted)) for key, predicted in found.items()), key=_by_priority)
 
 
 def _surprising(room: Room, owners: Mapping[str, str], endings: Mapping[str, Body]) -> list[_Due]:
     """Returns episodes whose verdict differs from what all others of the agent predict, furthest off first, without those that a person
     judged."""
-    found = []
+    found: list[_Due] = []
     for judged in judged_of(room, set(owners.values())).values():
         for key, one in judged.items():
             predicted = forecast(one.bag, [other for other_key, other in judged.items() if other_key != key])
-            found.append(_Due(key, predicted, surprise(predicted, one.worth)))
-    off = [due for due in found if due.priority > 0]
-    open_to_doubt = _not_judged_by_a_person(room, [(due.key, endings[due.key].get("outcome_id")) for due in off])
-    return _sorted(due for due in off if due.key in open_to_doubt)
+            if (distance := surprise(predicted, one.worth)) > 0:
+                found.append((key, predicted, distance))
+    open_to_doubt = _not_judged_by_a_person(room, [(key, endings[key].get("outcome_id")) for key, *_ in found])
+    return sorted((due for due in found if due[0] in open_to_doubt), key=_by_priority)
 
 
 def _not_judged_by_a_person(room: Room, outcomes: Sequence[tuple[str, str | None]]) -> set[str]:
@@ -171,20 +241,17 @@ def _is_unjudged(ending: Body) -> bool:
     return (ending.get("status"), ending.get("outcome")) == (EpisodeStatus.ENDED, Verdict.UNVERIFIED)
 
 
-def _sorted(found: Iterable[_Due]) -> list[_Due]:
-    """Sorts by priority, highest first. Equal ones keep their order: endings come newest first."""
-    return sorted(found, key=lambda due: -due.priority)
+def _by_priority(due: _Due) -> float:
+    """Sorts the highest priority first. Equal ones keep their order: endings come newest first."""
+    return -due[2]
 
 
 def _items(room: Room, found: Sequence[_Due]) -> tuple[ReviewItem, ...]:
-    episodes = {episode.id: episode for episode in several(room, [due.key for due in found])}
-    return tuple(
-        ReviewItem(episode=_as_read(episodes[due.key], due.forecast), forecast=due.forecast, priority=due.priority)
-        for due in found
-        if due.key in episodes
-    )
-
-
-def _as_read(episode: EpisodeRecord, predicted: Forecast | None) -> EpisodeRecord:
-    """Returns the episode as `get_episode` returns it: only an unjudged one has a forecast."""
-    return episode.model_copy(update={"forecast": predicted}) if is_unjudged(episode) else episode
+    """Returns episodes to judge as `get_episode` returns them: only an unjudged one has a forecast."""
+    episodes = {episode.id: episode for episode in several(room, [key for key, *_ in found])}
+    items = []
+    for key, predicted, priority in found:
+        if episode := episodes.get(key):
+            read = episode.model_copy(update={"forecast": predicted}) if is_unjudged(episode) else episode
+            items.append(ReviewItem(episode=read, forecast=predicted, priority=priority))
+    return tuple(items)

@@ -7,14 +7,12 @@ from datetime import datetime
 from typing import TypeVar
 
 from alma.episode import Episode
-from alma.episode.endings import contradicts
+from alma.episode.arguments import contradicts
 from alma.episode.episode import exposures
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.closing import Closing, close, put_opening
 from alma.memory.episodes.records import (
-    LEASE,
-    STEP,
     Lease,
     check_open,
     is_expired,
@@ -37,7 +35,7 @@ from alma.memory.room import OpenStore, Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
-from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
+from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
@@ -275,21 +273,16 @@ class RoomRecorder:
     def _step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
-        if lesson is None:  # nothing is learned: an embedder that is away keeps no step back
-            with self._write("episode_step", step.at) as write:
-                self._put_step(write, kept)
-        else:
-            self._put_lesson(kept, lesson)
+        entries = [] if lesson is None else [Entry(lesson, passages_of(lesson))]
+        # Where nothing is learned, an embedder that is away keeps no step back.
+        vectors, compared = (embed(self.room, entries), comparison_vectors(self.room)) if entries else ({}, {})
+        with self._write("episode_step", step.at) as write:
+            write.keep_vectors(compared)
+            self._put_step(write, kept)
+            for entry in entries:
+                put(write, entry, vectors, at=to_micros(step.at))
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
         return kept, lesson
-
-    def _put_lesson(self, step: Step, lesson: Outcome) -> None:
-        entry = Entry(lesson, passages_of(lesson))
-        vectors, kept = embed(self.room, [entry]), comparison_vectors(self.room)
-        with self._write("episode_step", step.at) as write:
-            write.keep_vectors(kept)
-            self._put_step(write, step)
-            put(write, entry, vectors, at=to_micros(step.at))
 
     def _put_step(self, write: Write, step: Step) -> None:
         if self.is_written:

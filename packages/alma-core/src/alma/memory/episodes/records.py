@@ -23,12 +23,19 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Lookups, Write
 from alma.text import quoted, shortened
-from alma.types.episodes import END as END
-from alma.types.episodes import EPISODE as EPISODE
-from alma.types.episodes import LEASE as LEASE
-from alma.types.episodes import LEASE_DURATION, SILENT, EpisodeRecord, EpisodeStatus, Exposure, Step
-from alma.types.episodes import RUN as RUN
-from alma.types.episodes import STEP as STEP
+from alma.types.episodes import (
+    END,
+    EPISODE,
+    LEASE,
+    LEASE_DURATION,
+    RUN,
+    SILENT,
+    STEP,
+    EpisodeRecord,
+    EpisodeStatus,
+    Exposure,
+    Step,
+)
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import Verdict, VerdictSource
 
@@ -282,33 +289,24 @@ def check_body(kind: str, key: str, body: Mapping[str, Any]) -> None:
     episode."""
     if kind == LEASE:
         raise ValidationError(f"record {kind}/{key} says who holds an episode, which no file can")
-    if kind in _BODIES:
-        whole, number = _episode_in(kind, key)
-        if args.checked_label(whole, "the id of an episode") != whole or not re.fullmatch("[1-9][0-9]{0,9}", number):
-            raise ValidationError(f"record {kind}/{key} has a key that is none")
-        try:
-            found = _read(kind, body)
-        except PydanticError as error:
-            raise ValidationError(f"record {kind}/{key} is none of an episode: {_first(error)}") from error
-        if not _is_kept_so(kind, key, whole, found):
-            raise ValidationError(f"record {kind}/{key} is not as ALMA keeps it")
-
-
-def _episode_in(kind: str, key: str) -> tuple[str, str]:
-    """Returns the id of a record's episode, and the number of its step, 1 for records that are no step."""
+    if kind not in _BODIES:
+        return
+    whole, number = key, "1"
     if kind == STEP:
         whole, _, number = key.rpartition("/")
-        return whole, number
-    return (key.partition("/")[2] if kind == RUN else key), "1"
-
-
-def _is_kept_so(kind: str, key: str, whole: str, found: Any) -> bool:
-    """Returns True when ALMA would have stored such a body under such a key."""
-    if kind == RUN:
-        return run_key(found.run_id, whole) == key
-    if kind != EPISODE:
-        return True
-    return bool(found.task.strip()) and args.checked_name(found.agent, "agent") == found.agent
+    elif kind == RUN:
+        whole = key.partition("/")[2]
+    if args.checked_label(whole, "the id of an episode") != whole or not re.fullmatch("[1-9][0-9]{0,9}", number):
+        raise ValidationError(f"record {kind}/{key} has a key that is none")
+    try:
+        found = _read(kind, body)
+    except PydanticError as error:
+        raise ValidationError(f"record {kind}/{key} is none of an episode: {_first(error)}") from error
+    is_kept_so = kind != RUN or run_key(found.run_id, whole) == key
+    if kind == EPISODE:
+        is_kept_so = bool(found.task.strip()) and args.checked_name(found.agent, "agent") == found.agent
+    if not is_kept_so:
+        raise ValidationError(f"record {kind}/{key} is not as ALMA keeps it")
 
 
 def _read(kind: str, body: Mapping[str, Any]) -> Any:
@@ -330,28 +328,18 @@ def _record_from(
     room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
 ) -> EpisodeRecord:
     try:
-        return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None, _steps(steps))
+        begun = dict(_read(EPISODE, opening))
+        how = {"policy": begun.pop("policy"), "probability": begun.pop("probability")}
+        shown = [
+            Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, **how)
+            for rank, (memory_id, tag, score) in enumerate(begun.pop("shown"), start=1)
+        ]
+        done = tuple(Step(number=number, **dict(_read(STEP, body))) for number, body in enumerate(steps, start=1))
+        ended = dict(_read(END, ending)) if ending else {}
+        used = with_use(shown, ended.get("used"))
+        return EpisodeRecord(id=key, project_id=room.name, shown=used, steps=done, **begun, **ended)
     except PydanticError as error:
         raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
-
-
-def _whole(room: Room, key: str, opening: _Opening, ending: _Ending | None, steps: tuple[Step, ...]) -> EpisodeRecord:
-    shown = tuple(
-        Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, policy=opening.policy, probability=opening.probability)
-        for rank, (memory_id, tag, score) in enumerate(opening.shown, start=1)
-    )
-    return EpisodeRecord(
-        id=key,
-        project_id=room.name,
-        shown=shown if ending is None else with_use(shown, ending.used),
-        steps=steps,
-        **{name: value for name, value in opening if name not in ("shown", "policy", "probability")},
-        **dict(ending or ()),
-    )
-
-
-def _steps(bodies: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
-    return tuple(Step(number=number, **dict(_read(STEP, body))) for number, body in enumerate(bodies, start=1))
 
 
 def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
@@ -359,14 +347,14 @@ def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str,
     steps: dict[str, list[Mapping[str, Any]]] = {key: [] for key in keys}
     unfinished = list(steps)
     while unfinished:
-        wanted = {key: _next_steps(key, len(steps[key])) for key in unfinished}
+        wanted = {
+            key: [step_key(key, len(found) + number) for number in range(1, STEPS_AT_ONCE + 1)]
+            for key, found in steps.items()
+            if key in unfinished
+        }
         stored = room.project.record(STEP, chain.from_iterable(wanted.values()))
         for key, names in wanted.items():
             found = (stored[name] for name in names)
             steps[key] += [body for _, body in takewhile(lambda record: record[0] > 0, found)]
         unfinished = [key for key, names in wanted.items() if stored[names[-1]][0]]
     return steps
-
-
-def _next_steps(key: str, count: int) -> list[str]:
-    return [step_key(key, number) for number in range(count + 1, count + 1 + STEPS_AT_ONCE)]

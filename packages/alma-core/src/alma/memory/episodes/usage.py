@@ -1,24 +1,20 @@
 """Usage of memories that were shown, and feedback on them."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.memory.rules import Rule, all_rules, as_memory, count_use, find_rules, read_records
+from alma.memory.rules import Rule, as_memory, count_use, find_rules, read_records
 from alma.memory.scopes import access_to
 from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
-from alma.types.partition import user_in
 from alma.types.reports import FeedbackReport, UsageReport
-from alma.types.rules import RuleRecord, is_rule_id
+from alma.types.rules import RuleRecord
+from alma.types.scope import user_in
 from alma.types.tags import not_an_id
 
 _LOG = logging.getLogger("alma")
@@ -26,31 +22,8 @@ _LOG = logging.getLogger("alma")
 MOST_NAMED = 20
 """Limit on the unknown ids that the log names."""
 
-_COLUMNS = {
-    FeedbackSignal.USED: "used",
-    FeedbackSignal.IGNORED: "ignored",
-    FeedbackSignal.THUMBS_UP: "thumbs_up",
-    FeedbackSignal.THUMBS_DOWN: "thumbs_down",
-}
-
-
-Named = tuple[str, str | None, Sequence[str]]
-"""An agent, the user it works for, and the ids that it names."""
-
-ReadRecords = Callable[[Lookups], Mapping[str, RuleRecord]]
-"""Reads the records of the learned rules among the ids of a write, by id."""
-
-T = TypeVar("T")
-
-
-class _UnexplainedError(Exception):
-    """Raised in a write for an id that is neither of a stored memory nor of a rule that this process read last."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    known: list[str]
-    unknown: list[str]
+_Sorted = tuple[list[str], list[str]]
+"""Ids of memories that an agent can see, and other ids."""
 
 
 def record_usage(room: Room, *, retrieved: object, used: object, agent: object, user_id: object) -> UsageReport:
@@ -71,59 +44,13 @@ def _count_each(
     room: Room, ids: Sequence[str], column: Callable[[str], str], agent: str, user: str | None, *, call: str
 ) -> _Sorted:
     """Adds 1 to a usage count of each of the memories that the agent can see. Others are logged and left out."""
-
-    def write_counts(read: ReadRecords) -> _Sorted:
-        with room.project.write(actor=agent, operation=call, at=room.now()) as write:
-            records = read(write.stored)
-            found = _visible(room, write.stored, ids, agent, user, records)
-            count(write, {one: {column(one): 1} for one in found.known}, records)
-        return found
-
-    found = write_with_rules(room, [(agent, user, ids)], write_counts)
-    _warn_of(found.unknown, agent, call)
+    rules = rules_among(room, ids, agent=agent, user_id=user)
+    with room.project.write(actor=agent, operation=call, at=room.now()) as write:
+        records = read_records(write.stored, rules)
+        found = _visible(room, write.stored, ids, agent, user, records)
+        count(write, {one: {column(one): 1} for one in found[0]}, records)
+    _warn_of(found[1], agent, call)
     return found
-
-
-def write_with_rules(room: Room, named: Sequence[Named], write: Callable[[ReadRecords], T]) -> T:
-    """Makes a write that reads the records of the learned rules among the ids that agents name.
-
-    The rules are those that this process read last. If they leave an id unexplained, the write is made again with the rules as they are now.
-    """
-    at_hand = _rules_at_hand(room, named)
-    if at_hand is not None:
-        ids = {one for *_, given in named for one in given}
-        with suppress(_UnexplainedError):
-            return write(lambda stored: _explained(stored, at_hand, ids))
-    found: dict[str, Rule] = {}
-    for agent, user, given in named:
-        found |= rules_among(room, given, agent=agent, user_id=user)
-    return write(lambda stored: read_records(stored, found))
-
-
-def _rules_at_hand(room: Room, named: Sequence[Named]) -> dict[str, Rule] | None:
-    """Returns the learned rules among the ids without reading from the store; `None` if an id may be of a rule and the agent read none yet."""
-    found: dict[str, Rule] = {}
-    for agent, user, given in named:
-        with room.projections.at_hand(reader=agent, user=user) as view:
-            recorded = set[str]() if view is None else view.records.ids
-            wanted = {one for one in given if is_rule_id(one) or one in recorded}
-            if wanted and view is None:
-                return None
-            if wanted and view is not None:
-                found |= {rule.id: rule for rule in all_rules(view) if rule.id in wanted}
-    return found
-
-
-def _explained(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str]) -> Mapping[str, RuleRecord]:
-    """Returns the records of rules. `_UnexplainedError` if one was archived, or rests on an outcome that is gone, or if an id is of no memory."""
-    records = read_records(stored, rules)
-    rows = [(record, rules[key].row) for key, record in records.items()]
-    resting = [(*record.anchors, *(row.anchors if record.version else row.outcomes)) for record, row in rows]
-    memories = {*ids, *chain.from_iterable(resting)} - records.keys()
-    is_any_gone = len(stored.find(memories)) < len(memories)
-    if is_any_gone or any(record.archived_at is not None for record in records.values()):
-        raise _UnexplainedError
-    return records
 
 
 def rules_among(room: Room, ids: Sequence[str], *, agent: str, user_id: str | None) -> dict[str, Rule]:
@@ -155,31 +82,27 @@ def judged(
     """Returns what to count for memories that were shown, learned `rules` among them. Ids that the agent cannot see are logged and left
     out."""
     found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules)
-    _warn_of(found.unknown, agent, "record_usage")
+    _warn_of(found[1], agent, "record_usage")
     return _reported(found, used)
 
 
 def _reported(found: _Sorted, used: Sequence[str] | None) -> UsageReport:
-    was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
-    rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
-    ignored, neutral = (rest, ()) if used is not None else ((), rest)
-    return UsageReport(used=was_used, ignored=ignored, neutral=neutral, unknown=tuple(found.unknown))
-
-
-def counted(report: UsageReport) -> Iterator[tuple[str, str]]:
-    """Yields the memories whose use is counted, each with the name of the count."""
-    yield from ((memory_id, "used") for memory_id in report.used)
-    yield from ((memory_id, "ignored") for memory_id in report.ignored)
+    known, unknown = map(tuple, found)
+    if used is None:
+        return UsageReport(used=(), ignored=(), neutral=known, unknown=unknown)
+    was_used = tuple(memory_id for memory_id in known if memory_id in used)
+    ignored = tuple(memory_id for memory_id in known if memory_id not in used)
+    return UsageReport(used=was_used, ignored=ignored, neutral=(), unknown=unknown)
 
 
 def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> FeedbackReport:
     """Counts a signal about a memory that the agent can see. An id that it cannot see is logged and left out."""
     reader = args.checked_name(agent, "agent")
-    column = _COLUMNS[_checked_signal(signal)]
+    column = args.checked_choice(signal, "signal", [known.value for known in FeedbackSignal])
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     user = args.optional_name(user_id, "user_id")
     found = _count_each(room, [wanted], lambda _: column, reader, user, call="record_feedback")
-    return FeedbackReport(counted=tuple(found.known), unknown=tuple(found.unknown))
+    return FeedbackReport(counted=tuple(found[0]), unknown=tuple(found[1]))
 
 
 def _warn_of(unknown: Sequence[str], agent: str, call: str) -> None:
@@ -220,19 +143,12 @@ def _rule(room: Room, wanted: str, agent: object, user_id: object) -> AnyMemory 
     return as_memory(room, rule)
 
 
-def _checked_signal(signal: Any) -> FeedbackSignal:
-    words = [known.value for known in FeedbackSignal]
-    if not isinstance(signal, str) or signal not in words:
-        raise ValidationError(f"signal {quoted(signal)} is none of {', '.join(map(repr, words))}")
-    return FeedbackSignal(signal)
-
-
 def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, rules: Collection[str]) -> _Sorted:
     """Sorts the ids into memories that the agent can see and others. Without a user, memories of users count as seen: the agent was shown
     them and names them by id only."""
     wanted = list(dict.fromkeys(ids))
     places = stored.find(memory_id for memory_id in wanted if memory_id not in rules)
-    result = _Sorted([], [])
+    result: _Sorted = ([], [])
     for memory_id in wanted:
         place = places.get(memory_id)
         is_seen = memory_id in rules or (
@@ -240,7 +156,7 @@ def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: 
             and not place.is_archived
             and _sees(room, place, agent, place.partition.user_id if user is None else user)
         )
-        (result.known if is_seen else result.unknown).append(memory_id)
+        result[0 if is_seen else 1].append(memory_id)
     return result
 
 

@@ -13,6 +13,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import check_may_learn
 from alma.text import quoted
 from alma.types.identity import new_id
+from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
 from alma.types.passages import passages_of
 from alma.types.provenance import flagged
@@ -122,7 +123,7 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
         difficulty=args.optional_label(request.difficulty, "difficulty"),
         verdict_source=args.checked_source(request.verdict_source),
         task_description=args.checked_text(request.task, "task"),
-        outcome=args.checked_verdict(request.outcome),
+        outcome=Verdict.checked(request.outcome),
         strategy_used=args.optional_text(request.strategy_used, "strategy_used") or "",
         duration_ms=args.optional_duration(request.duration_ms),
         error_message=args.optional_text(request.error_message, "error_message"),

@@ -23,13 +23,11 @@ from alma.protocols import FindContradictions
 from alma.retrieval.fusion import relevance
 from alma.retrieval.ranking import Contender, Ranked
 from alma.text import spelt
-from alma.types.contradictions import CONTRADICTED, Contradiction, Disputes
-from alma.types.explanation import Explanation
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, DomainKnowledge, Outcome, UserPreference
 from alma.types.provenance import FLAGGED, is_vouched_for
-from alma.types.recalled import Factors, Recalled, TurnHit
+from alma.types.recalled import CONTRADICTED, Contradiction, Disputes, Explanation, Factors, Recalled, TurnHit
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
 from alma.types.strategies import TRIED

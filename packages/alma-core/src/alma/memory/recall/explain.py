@@ -22,10 +22,9 @@ from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_SHARE
 from alma.retrieval.ranking import Contender
-from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
 from alma.types.memories import AnyMemory, Outcome
-from alma.types.partition import Partition, agent_in, user_in
-from alma.types.scope import Access
+from alma.types.recalled import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
+from alma.types.scope import Access, Partition, agent_in, user_in
 from alma.types.tags import not_an_id
 
 _BOUNDLESS = 2**31

@@ -17,9 +17,9 @@ from alma.memory.scopes import access_to
 from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, quoted, shortened
 from alma.types.episodes import EPISODE, STEP
-from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance, provenance_of
+from alma.types.recalled import ArmPart, Explanation, FactorPart, PassagePart
 
 MOST_FOLDED = 20
 """Limit on the memories that one stands for and that are named; all are counted."""

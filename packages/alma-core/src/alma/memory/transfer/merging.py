@@ -14,17 +14,17 @@ from typing import Any
 from alma import journal
 from alma.errors import ConflictError
 from alma.memory.episodes.closing import counts_of
-from alma.memory.episodes.records import END, EPISODE, LEASE
 from alma.memory.room import Room
 from alma.memory.transfer.reading import Key, Line, SoundExport, key_of
 from alma.protocols import Snapshot
 from alma.storage.relational.transfer import changes_for
 from alma.text import quoted
 from alma.types.custom import DEFINITIONS, stored_type
+from alma.types.episodes import END, EPISODE, LEASE
 from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
-from alma.types.partition import owner_name
 from alma.types.rules import MOST_ANCHORS, NO_USE, RULE
+from alma.types.scope import owner_name
 from alma.types.stored import QUARANTINE, Change
 
 RecordKey = tuple[str, str]

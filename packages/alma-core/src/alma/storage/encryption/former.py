@@ -13,7 +13,7 @@ from alma.storage.relational.hidden_keys import KEY, OPERATION, reveal_text
 from alma.storage.relational.rows import CONTENT, TEXT, Row
 from alma.storage.relational.seal import RowName
 from alma.types.memories import MEMORY_CLASSES
-from alma.types.partition import SEPARATOR
+from alma.types.scope import SEPARATOR
 
 _NAMES: Mapping[str, Mapping[str, tuple[str, str | None]]] = {
     "project": {"name": ("project.name", None)},

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from alma.errors import CorruptStoreError
 from alma.storage.relational.seal import Seal
-from alma.types.partition import SEPARATOR
+from alma.types.scope import SEPARATOR
 
 KEY, OPERATION, TERM = "record", "journal.operation", "text.term"
 """The places of keys, of operations and of terms in the seal."""

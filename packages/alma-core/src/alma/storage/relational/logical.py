@@ -15,8 +15,8 @@ from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_bo
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
-from alma.types.partition import Partition
 from alma.types.passages import Passage
+from alma.types.scope import Partition
 
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""

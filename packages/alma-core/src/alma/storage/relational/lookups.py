@@ -17,7 +17,7 @@ from alma.storage.relational.seal import Seal
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
-from alma.types.partition import Partition
+from alma.types.scope import Partition
 from alma.types.stored import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")

@@ -41,10 +41,10 @@ from alma.storage.relational.traces import traces
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
 from alma.storage.relational.writing import Write
-from alma.types.found import TextLengths
 from alma.types.identity import from_micros
-from alma.types.partition import Partition
 from alma.types.passages import Passage
+from alma.types.scope import Partition
+from alma.types.stored import TextLengths
 
 CHUNK = 4096
 MICROS_A_DAY = 86_400_000_000

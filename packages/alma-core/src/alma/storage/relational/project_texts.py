@@ -19,7 +19,7 @@ from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
 from alma.storage.relational.text_index import Integers, TextIndex, WordList, frequencies, searched
 from alma.storage.stems import stem, stems
-from alma.types.found import CommonWords, TextLengths, TextLists
+from alma.types.stored import CommonWords, TextLengths, TextLists
 
 FURTHER = 8
 """How many times as much of a list is read next, where what was read does not show that the word is common."""

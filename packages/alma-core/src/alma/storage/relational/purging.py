@@ -23,9 +23,9 @@ from alma.storage.relational.rows import TEXT, Row, text_hash
 from alma.storage.relational.strategies import owned_strategies
 from alma.storage.relational.text_index import TextIndex
 from alma.text import matched_text
-from alma.types.partition import user_in
 from alma.types.reports import MAINTENANCE, UPGRADE
 from alma.types.rules import RULE
+from alma.types.scope import user_in
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""

@@ -14,7 +14,7 @@ from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.relational.strategies import compared_texts
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
 NEXT = ("next_embedder", "next_embedder_number")

@@ -14,7 +14,7 @@ from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import is_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verify import Findings, examine
-from alma.types.embedding import Fingerprint
+from alma.types.identity import Fingerprint
 from alma.types.reports import VerifyReport
 from alma.types.stored import Moved
 

@@ -31,8 +31,8 @@ from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.types.memories import Memory
-from alma.types.partition import Partition
 from alma.types.passages import Passage
+from alma.types.scope import Partition
 
 _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""

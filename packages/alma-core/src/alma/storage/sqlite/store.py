@@ -23,8 +23,7 @@ from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, i
 from alma.storage.sqlite.rebuild import rebuild, unembedded
 from alma.storage.sqlite.session import Connection, continue_numbers
 from alma.storage.sqlite.verify import verify
-from alma.types.embedding import Fingerprint
-from alma.types.identity import to_micros
+from alma.types.identity import Fingerprint, to_micros
 from alma.types.reports import VerifyReport
 from alma.types.stored import Copied, StoreRequest
 
