@@ -106,10 +106,8 @@ def terms(connection: sqlite3.Connection, project: int) -> Iterator[str]:
 
 def documents_with(connection: sqlite3.Connection, project: int, term: str) -> str | None:
     """Returns the documents in which a search for the term finds it, one entry each time; `None` if it stands in none."""
-    listed: str | None = connection.execute(
-        f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = ?",
-        (term,),  # noqa: S608 - a number
-    ).fetchone()[0]
+    query = f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = ?"  # noqa: S608 - a number
+    listed: str | None = connection.execute(query, (term,)).fetchone()[0]
     return listed
 
 
