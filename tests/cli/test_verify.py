@@ -97,6 +97,7 @@ def test_a_rebuild_of_a_sound_store_changes_nothing(project, ids: list[str]) -> 
     assert rows() == before
 
 
-def rows() -> list[str]:
+def rows() -> list[object]:
     with closing(sqlite3.connect(DATABASE)) as connection:
-        return list(connection.iterdump())
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+        return [(name, connection.execute(f'SELECT * FROM "{name}"').fetchall()) for (name,) in names.fetchall()]
