@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
-
 from alma.episode.arguments import optional_duration as optional_duration
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.embedding import Fingerprint
 from alma.types.identity import as_utc
 from alma.types.kinds import Verdict, VerdictSource
+from collections.abc import Callable
+from typing import TypeVar
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -204,3 +205,34 @@ def check_embedder(embedder: object, dimension: object) -> None:
 
 def _is_dimension(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_DIMENSION
+
+
+Progress = Callable[[int, int], None]
+"""Callback that receives the amount of work done, and the total."""
+
+Made = TypeVar("Made")
+
+
+class _Stopped(BaseException):
+    """Carries the error of a callback past handlers that would treat it as one of the work."""
+
+
+def with_progress(progress: Progress | None, work: Callable[[Progress | None], Made]) -> Made:
+    """Returns the result of `work`, called with the callback. An error of the callback ends the work, and is raised as it is."""
+    if progress is None:
+        return work(None)
+    checked_call(progress, "progress")
+    raised: list[BaseException] = []
+
+    def on_progress(done: int, total: int) -> None:
+        try:
+            progress(done, total)
+        except BaseException as error:
+            raised.append(error)
+            raise _Stopped from error
+
+    try:
+        return work(on_progress)
+    except _Stopped:
+        pass
+    raise raised[0]

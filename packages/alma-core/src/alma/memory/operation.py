@@ -1,15 +1,89 @@
 """The one wrapper of public methods: checks flags, reports to watchers, numbers the call, names damage."""
 
-import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 from collections.abc import Callable
+from contextlib import suppress
+from alma.errors import CorruptStoreError
+from alma.protocols import Store
+import inspect
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-
 from alma.calls import HERE, NUMBERS
 from alma.errors import AlmaError
 from alma.flags import check_flags, flags_of
-from alma.memory.damage import raise_damage
-from alma.memory.watching import OPERATIONS, Operation, reported
+
+SEARCH, CREATE, UPDATE, UPSERT, DELETE = "search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"
+"""Names of operations in the GenAI conventions of OpenTelemetry."""
+
+OPERATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("retrieve", "strategies", "check", "assess"), SEARCH),
+    **dict.fromkeys(("learn", "learn_many"), UPSERT),
+    **dict.fromkeys(("settle", "record_feedback"), UPDATE),
+    **dict.fromkeys(
+        (
+            "add",
+            "add_many",
+            "add_user_preference",
+            "add_domain_knowledge",
+            "add_anti_pattern",
+            "add_heuristic",
+            "add_conversation",
+        ),
+        CREATE,
+    ),
+    **dict.fromkeys(("forget", "purge", "forget_user"), DELETE),
+}
+"""The operation of each method that is reported. `upsert_memory`: the caller does not choose whether a memory is new."""
+
+STEP_METHOD = "episode.step"
+"""The method of an operation that stored the lesson of one step. Its result is that memory."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One call. `result` is set when it returned; `query` is what was searched for, which is content."""
+
+    name: str
+    method: str
+    project_id: str
+    agent: str | None = None
+    query: str | None = None
+    result: Any = None
+
+
+Watcher: TypeAlias = Callable[[Operation], AbstractContextManager[Any]]
+"""Its context is entered before the call and left after it, by the call's error if there was one. Threads share it; it must not raise."""
+
+
+class Watched(Protocol):
+    """The store of what is watched."""
+
+    watchers: tuple[Watcher, ...]
+
+
+@contextmanager
+def reported(store: Watched, operation: Operation) -> Iterator[Operation]:
+    """Reports the block to the watchers. The block sets the result."""
+    with ExitStack() as stack:
+        for watcher in store.watchers:
+            stack.enter_context(watcher(operation))
+        yield operation
+
+
+def raise_damage(error: Exception, store_of: Callable[[], Store]) -> None:
+    """Raises a `CorruptStoreError` from the error if `verify` finds the store damaged.
+
+    Rows are read by the thousand and not checked each time, so the check runs after something failed.
+    """
+    is_damaged = False
+    with suppress(Exception):  # the error of the call counts, not one of the check
+        is_damaged = not store_of().verify().ok
+    if is_damaged:
+        raise CorruptStoreError(f"the store is damaged ({type(error).__name__}: {error}); see `alma verify`") from error
+
 
 _QUERIES = ("task", "query", "context", "action")
 

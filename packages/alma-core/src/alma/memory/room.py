@@ -1,5 +1,9 @@
 """The context of the use cases: one project of one open store."""
 
+from dataclasses import dataclass
+from alma.protocols import CommonWords
+from alma.retrieval import bm25
+from alma.vectors.index import CODES_ABOVE
 import contextlib
 import hashlib
 import io
@@ -13,7 +17,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 from weakref import WeakValueDictionary
-
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.embedding.scale import Scale
@@ -25,7 +28,6 @@ from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pool import Pool
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
-from alma.memory.search_sizes import SearchSizes
 from alma.memory.snapshot_files import deleted
 from alma.memory.texts import TextVectors
 from alma.memory.watching import Watcher
@@ -49,6 +51,26 @@ from alma.types.partition import Partition
 from alma.types.scope import MemoryScope, UserWall
 from alma.vectors import SnapshotIdentity
 from alma_learning import forget_texts
+
+@dataclass(frozen=True, slots=True)
+class SearchSizes:
+    """Thresholds of searches.
+
+    A scope of at most `all_up_to` memories is searched whole, and is its own background. For a larger one, `sample` memories are the
+    background, and each arm contributes at least `hits` candidates. A scope of at most `beside_above` is searched faster than another
+    thread can start. Of a scope that is limited by time, up to `all_within` memories are all
+    compared. `common` defines the words that are left out of a question, and `codes_above` the number of contents of a
+    kind above which FAISS searches.
+    """
+
+    all_up_to: int = 2_000
+    sample: int = 1_000
+    all_within: int = 20_000
+    hits: int = 100
+    beside_above: int = 20_000
+    common: CommonWords = bm25.COMMON
+    codes_above: int = CODES_ABOVE
+
 
 _LOG = logging.getLogger("alma")
 
