@@ -7,15 +7,15 @@ its thread is of a call that has ended, and what was taken for it is free.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
+
 from alma.errors import ValidationError
 from alma.text import quoted
-import itertools
-import threading
-from collections.abc import Iterator
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,6 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
+from alma.calls import checked
 from alma.episode.arguments import (
     ACTION_CHARS,
     checked_ids,
@@ -18,7 +19,6 @@ from alma.episode.arguments import (
 from alma.episode.endings import leaving
 from alma.episode.lessons import Lessons
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.flags import checked
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
+
 from alma.episode.arguments import optional_duration as optional_duration
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.embedding import Fingerprint
 from alma.types.identity import as_utc
 from alma.types.kinds import Verdict, VerdictSource
-from collections.abc import Callable
-from typing import TypeVar
 
 Called = TypeVar("Called", bound=Callable[..., Any])
+Made = TypeVar("Made")
 
 LONGEST_TEXT = 200_000
 LONGEST_NAME = 200
@@ -209,8 +209,6 @@ def _is_dimension(value: object) -> bool:
 
 Progress = Callable[[int, int], None]
 """Callback that receives the amount of work done, and the total."""
-
-Made = TypeVar("Made")
 
 
 class _Stopped(BaseException):

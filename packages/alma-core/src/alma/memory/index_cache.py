@@ -6,28 +6,27 @@ written anew; what was purged leaves with all of them.
 
 import glob
 import logging
-from collections.abc import Collection
-from dataclasses import replace
-from hashlib import blake2b
-from pathlib import Path
-from alma import folders
-from alma.protocols import Project, Snapshotable, StoredVectors
-from alma.types.found import TextLengths
-from alma.vectors import SnapshotIdentity, codes_layout, load, save
-from alma.vectors.snapshot import Arrays
 import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+
 import numpy as np
+
+from alma import folders
 from alma.errors import AlmaError, StorageError
 from alma.folders import lock
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.protocols import CandidateFactory, Project, Snapshotable, StoredVectors, VectorChanges, VectorsRequest
-from alma.vectors import ComposedIndex, ProjectIndex, SnapshotIdentity, StoredScorer, select_added
+from alma.types.found import TextLengths
+from alma.vectors import ComposedIndex, ProjectIndex, SnapshotIdentity, StoredScorer, codes_layout, load, save, select_added
 from alma.vectors.arrays import Halves, Integers
 from alma.vectors.index import CODES_ABOVE, WIDE_UP_TO, Run, at_once
+from alma.vectors.snapshot import Arrays
 
 _LOG = logging.getLogger("alma")
 
@@ -122,7 +121,6 @@ class SnapshotFiles:
 def _name(kind: str) -> str:
     """Returns what names of snapshots of a kind have, whatever characters its own name has."""
     return f"kind-{blake2b(kind.encode(), digest_size=8).hexdigest()}"
-
 
 
 WAIT_SECONDS = 2.0

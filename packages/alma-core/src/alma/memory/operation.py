@@ -1,19 +1,22 @@
 """The one wrapper of public methods: checks flags, reports to watchers, numbers the call, names damage."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
-from collections.abc import Callable
-from contextlib import suppress
-from alma.errors import CorruptStoreError
-from alma.protocols import Store
 import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-from alma.calls import HERE, NUMBERS
-from alma.errors import AlmaError
-from alma.flags import check_flags, flags_of
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from alma.calls import HERE, NUMBERS, check_flags, flags_of
+from alma.errors import AlmaError, CorruptStoreError
+
+M = TypeVar("M", bound=Callable[..., Any])
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_QUERIES = ("task", "query", "context", "action")
+"""Arguments that say what is searched for."""
 
 SEARCH, CREATE, UPDATE, UPSERT, DELETE = "search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"
 """Names of operations in the GenAI conventions of OpenTelemetry."""
@@ -73,37 +76,6 @@ def reported(store: Watched, operation: Operation) -> Iterator[Operation]:
         yield operation
 
 
-def raise_damage(error: Exception, store_of: Callable[[], Store]) -> None:
-    """Raises a `CorruptStoreError` from the error if `verify` finds the store damaged.
-
-    Rows are read by the thousand and not checked each time, so the check runs after something failed.
-    """
-    is_damaged = False
-    with suppress(Exception):  # the error of the call counts, not one of the check
-        is_damaged = not store_of().verify().ok
-    if is_damaged:
-        raise CorruptStoreError(f"the store is damaged ({type(error).__name__}: {error}); see `alma verify`") from error
-
-
-_QUERIES = ("task", "query", "context", "action")
-
-
-class Face(Protocol):
-    """An object of public methods on one project of an open store."""
-
-    @property
-    def _store(self) -> Any: ...
-
-    @property
-    def _room(self) -> Any: ...
-
-
-M = TypeVar("M", bound=Callable[..., Any])
-T = TypeVar("T")
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
 def operation(method: M) -> M:
     """Wraps a public method. Signature and documentation stay.
 
@@ -128,13 +100,14 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
     flags, reports = flags_of(function), function.__name__ in OPERATIONS
 
     @wraps(function)
-    def call(self: Face, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         around = HERE.calls
         HERE.calls = (*around, next(NUMBERS))
         try:
-            target = self._room if is_forwarded else self
-            if reports and self._store.watchers:
-                with reported(self._store, _described(self, function.__name__, signature, args, kwargs)) as described:
+            room = self._room
+            target = room if is_forwarded else self
+            if reports and room.store.watchers:
+                with reported(room.store, _described(room, function.__name__, signature, args, kwargs)) as described:
                     check_flags(flags, (target, *args), kwargs)
                     described.result = function(target, *args, **kwargs)
                     return described.result
@@ -144,7 +117,8 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
         except AlmaError:
             raise
         except Exception as error:
-            raise_damage(error, lambda: self._store.storage)
+            if _is_damaged(self):
+                raise CorruptStoreError(f"the store is damaged ({type(error).__name__}: {error}); see `alma verify`") from error
             raise
         finally:
             HERE.calls = around
@@ -153,12 +127,19 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
     return call
 
 
-def _described(face: Face, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
+def _described(room: Any, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
     try:
-        given = signature.bind(face, *args, **kwargs).arguments
+        given = signature.bind(room, *args, **kwargs).arguments
     except TypeError:  # the call itself raises it
         given = {}
     given = {**given, **given.get("kwargs", {})}
     agent = given.get("agent")
     query = next((given[key] for key in _QUERIES if isinstance(given.get(key), str)), None)
-    return Operation(OPERATIONS[name], name, face._room.name, agent if isinstance(agent, str) else None, query)
+    return Operation(OPERATIONS[name], name, room.name, agent if isinstance(agent, str) else None, query)
+
+
+def _is_damaged(face: Any) -> bool:
+    """Checks the store after an unexpected error: rows are read by the thousand, and not checked each time."""
+    with suppress(Exception):  # the error of the call counts, not one of the check
+        return not face._store.storage.verify().ok
+    return False

@@ -1,25 +1,19 @@
 """Methods of `ALMA` that record: memories and their use, attempts at tasks, what `alma-harness` adds."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from alma.episode import Episode
 from alma.extensions import LateMethod, extension
-from alma.memory.operation import operation
-from collections.abc import Sequence
+from alma.memory import arguments as args
 from alma.memory import kinds
 from alma.memory.administration import Admin
-from alma.memory.episodes import usage
+from alma.memory.episodes import forecasts, lifecycle, records, settling, usage
 from alma.memory.learn import adding
 from alma.memory.operation import forwarded, operation
-from alma.types.custom import CustomMemoryType
-from alma.types.kinds import FeedbackSignal, MemoryType
-from alma.types.reports import FeedbackReport, UsageReport
-from typing import overload
-from alma.episode import Episode
-from alma.memory import arguments as args
-from alma.memory.episodes import forecasts, lifecycle, records, settling
 from alma.types.episodes import EpisodeRecord
-from alma.types.kinds import Verdict, VerdictSource
-from alma.types.reports import ReviewReport
+from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
+from alma.types.reports import FeedbackReport, ReviewReport, UsageReport
 from alma.types.slice import MemorySlice
 
 HARNESS_METHODS = (
@@ -51,8 +45,8 @@ else:
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
 
 
-class Additions(Admin):
-    """What is recorded beside outcomes."""
+class Recording(Admin, HarnessMethods):
+    """Methods that record."""
 
     add_user_preference = forwarded(adding.add_user_preference)
     add_domain_knowledge = forwarded(adding.add_domain_knowledge)
@@ -61,20 +55,8 @@ class Additions(Admin):
     add_heuristic = forwarded(adding.add_heuristic)
     add = forwarded(adding.add)
     add_many = forwarded(adding.add_many)
-
-    @operation
-    def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
-        """Registers a kind with this project, permanently and for every process. Returns the definition in force.
-
-        Registering the same again changes nothing. A kind may gain optional fields, and change its weights; any other difference from the
-        registered definition is a `ConflictError`.
-        """
-        return kinds.register(self._room, kind)
-
-    @operation
-    def memory_types(self) -> dict[str, CustomMemoryType]:
-        """Returns the kinds that were registered in this project, by name."""
-        return kinds.registered(self._room)
+    register_memory_type = forwarded(kinds.register_memory_type)
+    memory_types = forwarded(kinds.memory_types)
 
     @operation
     def record_usage(
@@ -111,14 +93,6 @@ class Additions(Admin):
         needed.
         """
         return usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
-
-    # Names that alma-memory has for these; docs/guides/migrating.md maps the others.
-    add_preference = add_user_preference
-    add_knowledge = add_domain_knowledge
-
-
-class Attempts(Admin):
-    """Episodes, their verdicts, and what a person should judge."""
 
     @operation
     def episode(
@@ -242,3 +216,7 @@ class Attempts(Admin):
         nothing.
         """
         return forecasts.review(self._room, agent=agent, limit=limit)
+
+    # Names that alma-memory has for these; docs/guides/migrating.md maps the others.
+    add_preference = add_user_preference
+    add_knowledge = add_domain_knowledge

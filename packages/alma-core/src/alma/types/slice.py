@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from alma.calls import checked
 from alma.errors import ValidationError
-from alma.flags import checked
 from alma.text import estimate_tokens, quoted
 from alma.types.contradictions import Contradiction
 from alma.types.identity import UtcDatetime, utc_now
