@@ -12,12 +12,12 @@ TEXT_CHARS = 2_000
 
 
 def checked_verdict(outcome: object) -> Verdict:
-    """Returns the verdict of a word in any case, or of `True` or `False`."""
+    """Returns the verdict of a word in any case, or of `True` or `False`. Anything else is an error, never a silent failure."""
     if isinstance(outcome, bool):
         return Verdict.SUCCESS if outcome else Verdict.FAILURE
     words = [verdict.value for verdict in Verdict]
     if not isinstance(outcome, str) or outcome.strip().lower() not in words:
-        raise ValidationError(f"outcome {quoted(outcome)} is none of {', '.join(map(repr, words))}")
+        raise ValidationError(f"outcome {quoted(outcome)} is none of {', '.join(map(repr, words))}, True and False")
     return Verdict(outcome.strip().lower())
 
 

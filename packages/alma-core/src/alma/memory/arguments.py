@@ -7,12 +7,13 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from alma.episode.arguments import checked_verdict as checked_verdict
 from alma.episode.arguments import optional_duration as optional_duration
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.embedding import Fingerprint
 from alma.types.identity import as_utc
-from alma.types.kinds import Verdict, VerdictSource
+from alma.types.kinds import VerdictSource
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 Made = TypeVar("Made")
@@ -87,21 +88,6 @@ def checked_count(value: object, name: str, *, least: int = 1, largest: int = LA
 def checked_source(value: object) -> VerdictSource:
     """Returns the source of a verdict; the caller by default. `ValidationError` for another word."""
     return VerdictSource.CALLER if value is None else VerdictSource.checked(value)
-
-
-def checked_verdict(value: object) -> Verdict:
-    """Returns the verdict of a word in any case, or of `True` or `False`. Anything else is an error, never a silent failure."""
-    if isinstance(value, bool):
-        return Verdict.SUCCESS if value else Verdict.FAILURE
-    try:
-        return Verdict(str(value).strip().lower()) if isinstance(value, str) else _no_verdict(value)
-    except ValueError:
-        return _no_verdict(value)
-
-
-def _no_verdict(value: object) -> Verdict:
-    words = ", ".join(repr(verdict.value) for verdict in Verdict)
-    raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False")
 
 
 def checked_time(value: object, name: str) -> datetime | None:

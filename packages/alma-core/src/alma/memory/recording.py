@@ -13,7 +13,7 @@ from alma.memory.learn import adding
 from alma.memory.operation import forwarded, operation
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
-from alma.types.reports import FeedbackReport, ReviewReport, UsageReport
+from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.slice import MemorySlice
 
 HARNESS_METHODS = (
@@ -206,16 +206,7 @@ class Recording(Admin, HarnessMethods):
         """
         return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
 
-    @operation
-    def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
-        """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
-        forecast.
-
-        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
-        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
-        nothing.
-        """
-        return forecasts.review(self._room, agent=agent, limit=limit)
+    review = forwarded(forecasts.review)
 
     # Names that alma-memory has for these; docs/guides/migrating.md maps the others.
     add_preference = add_user_preference
