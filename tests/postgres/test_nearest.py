@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.protocols import CandidateFactory, VectorsRequest
 from alma.testing import CandidateSearchContract
 from alma_postgres import Address

@@ -13,7 +13,7 @@ import numpy as np
 
 from alma import ALMA
 from alma.memory import opening
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.types import DomainKnowledge
 from other_process import OtherProcess
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.testing import FixedClock
 from alma.types import Passage
 from alma_testing.clocks import START

@@ -6,7 +6,7 @@ from typing import Any
 
 from alma import ALMA
 from alma.memory import opening
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.protocols import Clock, CommonWords
 from alma.storage.factories import SQLITE
 from alma.testing import FixedClock

@@ -38,7 +38,7 @@ OPEN = ("alma.types.", "alma.storage.relational.", "alma.storage.sqlite.")
 """Rooms whose modules are public one by one; the last two are what a store of another package stands on."""
 
 BESIDES = {
-    "alma-cli": {"alma.memory.arguments", "alma.memory.progress", "alma.memory.room", "alma.memory.transfer.intake"},
+    "alma-cli": {"alma.memory.arguments", "alma.memory.room", "alma.memory.transfer.intake"},
     "alma-files": {"alma.folders", "alma.journal"},
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},

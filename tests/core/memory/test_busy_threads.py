@@ -9,7 +9,7 @@ import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
 from alma.memory.pool import WORKERS
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from facade import ManualClock, StoredIn
 from sized import open_sized
 

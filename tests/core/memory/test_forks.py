@@ -44,7 +44,7 @@ alma = opened()
 """
 
 LARGE = """
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 alma._store.sizes = SearchSizes(beside_above=2_000)
 alma.learn_many({"agent": "dev", "task": f"Task {number} of many"} | {"outcome": "success"} for number in range(2_001))
 """

@@ -14,7 +14,6 @@ from alma import ALMA, StorageError
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room
-from alma.memory.scopes import readable
 from alma.vectors import SnapshotIdentity
 from facade import ManualClock
 
@@ -104,9 +103,13 @@ def test_a_small_reader_reads_its_own_vectors_alone(tmp_path: Path) -> None:
         alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
     with _opened(tmp_path) as alma:
         alma.retrieve(QUESTION, "new")
-        assert len(_index(alma).current(readable(alma._room, agent="new", user_id=None).rows)) == 1
+        assert len(_index(alma).current(alma._room.scopes.readable(agent="new", user_id=None).rows)) == 1
         alma.retrieve(QUESTION, "dev")
-        assert 1 < len(_index(alma).current(readable(alma._room, agent="new", user_id=None).rows)) < len(_index(alma).current())
+        assert (
+            1
+            < len(_index(alma).current(alma._room.scopes.readable(agent="new", user_id=None).rows))
+            < len(_index(alma).current())
+        )
 
 
 def test_partitions_that_came_one_by_one_are_searched_to_the_last_bit_like_all_at_once(tmp_path: Path) -> None:
@@ -173,7 +176,7 @@ def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tm
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
     with _opened(tmp_path) as alma, _opened(tmp_path) as whole:
-        ops, dev = (readable(alma._room, agent=agent, user_id=None).rows for agent in ("ops", "dev"))
+        ops, dev = (alma._room.scopes.readable(agent=agent, user_id=None).rows for agent in ("ops", "dev"))
         _index(alma).current(dev)
         with alma._room.project.moment():
             before = len(_index(whole).current(ops))
@@ -189,7 +192,7 @@ def test_all_that_was_read_stays_all_while_others_add_agents(tmp_path: Path) -> 
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
     with _opened(tmp_path) as alma, _opened(tmp_path) as other:
-        few = readable(alma._room, agent="lead", user_id=None).rows[:1]
+        few = alma._room.scopes.readable(agent="lead", user_id=None).rows[:1]
         _index(alma).current(few)
         index = _index(alma).current()
         count = len(index)

@@ -4,26 +4,20 @@ import numpy as np
 import pytest
 
 from alma import ALMA
-from alma.memory.readable import ReadableScope, ReadableScopes
-from alma.memory.scopes import readable
-from alma.types.scope import Partition
+from alma.memory.scopes import ReadableScope, Scopes
+from alma.types.scope import Partition, UserWall
 from facade import OpenStore
 
 
-def scope_of(*rows: int) -> ReadableScope:
-    partitions = {row: Partition(row, False, "ann", "outcome") for row in rows}
-    return ReadableScope.of(partitions.values(), partitions)
-
-
 def owners(alma: ALMA, agent: str, *, include_shared: bool = True, user_id: str | None = None) -> set[str]:
-    return {each.owner for each in readable(alma._room, agent=agent, user_id=user_id, include_shared=include_shared)}
+    return {each.owner for each in alma._room.scopes.readable(agent=agent, user_id=user_id, include_shared=include_shared)}
 
 
 def test_a_scope_is_the_same_one_until_a_partition_is_added_and_then_has_it(open_store: OpenStore) -> None:
     alma = open_store(agents={"bob": {"share_with": ["ann"]}})
     alma.learn("ann", "Deploy", "success")
-    before = readable(alma._room, agent="ann", user_id=None)
-    assert readable(alma._room, agent="ann", user_id=None) is before
+    before = alma._room.scopes.readable(agent="ann", user_id=None)
+    assert alma._room.scopes.readable(agent="ann", user_id=None) is before
     alma.learn("bob", "Deploy", "success")
     alma.learn("eve", "Deploy", "success")
     assert owners(alma, "ann") == {"ann", "bob"}
@@ -49,13 +43,14 @@ def test_partitions_outside_a_scope_are_closed_whatever_their_number() -> None:
 
 
 @pytest.mark.slow
-def test_the_scopes_of_ten_thousand_readers_take_a_bounded_room() -> None:
-    size = scope_of(1, 2, 3).size
-    kept = ReadableScopes(most_bytes=100 * size)
-    for number in range(10_000):
-        kept.keep((f"agent-{number}", None, True), scope_of(1, 2, 3))
-    assert len(kept) == 100
-    assert kept.get(("agent-9999", None, True)) is not None
-    assert kept.get(("agent-0", None, True)) is None
-    kept.keep(("reader of all", None, True), scope_of(*range(1, 50_000)))
-    assert len(kept) == 1
+def test_the_scopes_of_ten_thousand_readers_take_a_bounded_room(alma: ALMA) -> None:
+    alma.learn("ann", "Deploy", "success")
+    few = alma._room.scopes.readable(agent="ann", user_id=None)
+    scopes = Scopes(alma._room.project, {}, UserWall.SEPARATE, most_bytes=100 * few.size)
+    first, *_, newest = [scopes.readable(agent="ann", user_id=f"user-{number}") for number in range(10_000)]
+    assert scopes.readable(agent="ann", user_id="user-9999") is newest
+    assert scopes.readable(agent="ann", user_id="user-0") is not first
+    large = {row: Partition(row, False, "ann", "outcome") for row in range(1, 50_000)}
+    whole = scopes.readable(agent="ann", user_id=None, partitions=large)
+    assert scopes.readable(agent="ann", user_id=None, partitions=large) is whole
+    assert scopes.readable(agent="ann", user_id="user-9999") is not newest

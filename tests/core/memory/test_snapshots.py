@@ -16,8 +16,7 @@ from alma import ALMA, MemoryNotFoundError
 from alma.memory import snapshot_files
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
-from alma.memory.room import Room
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import Room, SearchSizes
 from alma.vectors import SnapshotIdentity
 from alma.vectors.index import QUIET_SEARCHES
 from facade import ManualClock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, DomainKnowledge, Outcome, TemporalFilter, ValidationError
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.testing import FixedClock
 from alma.types import Reason
 from facade import StoredIn

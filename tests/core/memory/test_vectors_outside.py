@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import alma.memory.opening as opening
 from alma import ALMA
 from alma.errors import StorageError
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.protocols import VectorChanges, VectorsRequest
 from in_process_search import InProcessSearch
 

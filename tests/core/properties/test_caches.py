@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.types import MemorySlice
 from sized import TINY, open_sized
 

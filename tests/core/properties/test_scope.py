@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, DomainKnowledge
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import SearchSizes
 from alma.types.recalled import Recalled
 from alma_testing.clocks import START
 from other_process import OtherProcess

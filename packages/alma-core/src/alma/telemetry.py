@@ -14,7 +14,7 @@ from typing import Any
 
 from alma.errors import MissingDependencyError
 from alma.memory.alma import ALMA, checked_alma
-from alma.memory.watching import STEP_METHOD, Operation, Watcher
+from alma.memory.operation import STEP_METHOD, Operation, Watcher
 from alma.types.episodes import EpisodeRecord
 from alma.types.memories import Memory, Outcome
 from alma.types.prompt import note

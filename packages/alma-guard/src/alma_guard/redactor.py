@@ -7,12 +7,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from alma_guard.names import ASSIGNED_LEAST, LEAST_BARE, bare, is_secret, kind_of, named
+from alma_guard.finders import (
+    ASSIGNED_LEAST,
+    HEADINGS,
+    LEAST_BARE,
+    bare,
+    is_secret,
+    kind_of,
+    long_words,
+    named,
+    placed,
+    tabled,
+    tokens,
+)
 from alma_guard.personal import personal
-from alma_guard.places import placed
-from alma_guard.tables import HEADINGS, tabled
 from alma_guard.values import is_placeholder
-from alma_guard.vendors import long_words, tokens
 
 MOST_ROUNDS = 4
 LEAST_REPEATED = 8

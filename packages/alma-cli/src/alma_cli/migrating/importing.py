@@ -9,8 +9,7 @@ from datetime import datetime
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.files import checked_path
-from alma.memory.arguments import checked_text
-from alma.memory.progress import Progress, with_progress
+from alma.memory.arguments import Progress, checked_text, with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.intake import Candidate, Intake
 from alma.text import quoted, shortened

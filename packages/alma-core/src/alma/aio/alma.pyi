@@ -446,9 +446,9 @@ class AsyncALMA(AsyncAdmin):
         """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
         forecast.
 
-        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
-        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
-        nothing."""
+        Of one agent, or of all, at most `limit` of either. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is
+        not listed as surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent.
+        Writes nothing."""
     async def run_episodes(self, run_id: str) -> list[alma.types.episodes.EpisodeRecord]:
         """Returns the episodes that were begun with a `run_id`, in the order in which they began; none if there is no such run.
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
+from alma.calls import checked
 from alma.episode.arguments import (
     ACTION_CHARS,
     checked_ids,
@@ -16,7 +17,6 @@ from alma.episode.arguments import (
     optional_text,
 )
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.flags import checked
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step
 from alma.types.kinds import Verdict, VerdictSource

@@ -3,18 +3,16 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from alma.errors import ConfigurationError
 from alma.extensions import extension
 from alma.memory import quarantine
 from alma.memory.admin import copies, figures, forgetting, maintaining, reindexing
 from alma.memory.admin import history as past
+from alma.memory.arguments import Progress
 from alma.memory.operation import forwarded, operation
-from alma.memory.progress import Progress
-from alma.memory.room import OpenStore, Room
+from alma.memory.room import Face
 from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, intake
 from alma.protocols import Embedder
-from alma.text import quoted
 from alma.types.kinds import VerdictSource
 from alma.types.reports import (
     BackupReport,
@@ -28,24 +26,8 @@ from alma.types.reports import (
 )
 
 
-class Admin:
+class Admin(Face):
     """Housekeeping of a project and its store, returned by `alma.admin`."""
-
-    def __init__(self, room: object = None) -> None:
-        if not isinstance(room, Room):
-            given = "" if room is None else quoted(room)
-            raise ConfigurationError(
-                f"a memory is opened by ALMA.open or ALMA.from_config, not by {type(self).__name__}({given})"
-            )
-        self._opened = room
-
-    @property
-    def _room(self) -> Room:
-        return self._opened.latest
-
-    @property
-    def _store(self) -> OpenStore:
-        return self._room.store
 
     history = forwarded(past.history)
 

@@ -6,16 +6,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from alma.calls import checked
 from alma.config import load_settings
 from alma.errors import ConfigurationError
-from alma.flags import checked
 from alma.memory import arguments as args
 from alma.memory import opening
-from alma.memory.additions import Additions
 from alma.memory.administration import Admin
-from alma.memory.attempts import Attempts
 from alma.memory.episodes import usage
-from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn.learn import LearnRequest
 from alma.memory.learn.learn import learn as learn_one
 from alma.memory.learn.learn import learn_many as learn_each
@@ -23,6 +20,7 @@ from alma.memory.operation import forwarded, operation
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import advice, check, explain, explanations, retrieve
 from alma.memory.recall.query import ARMS, RetrieveRequest
+from alma.memory.recording import Recording
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
@@ -37,7 +35,7 @@ from alma.types.slice import MemorySlice
 from alma.types.timeline import TemporalFilter
 
 
-class ALMA(Additions, Attempts, HarnessMethods):
+class ALMA(Recording):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an

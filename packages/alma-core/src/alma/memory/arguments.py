@@ -14,6 +14,7 @@ from alma.types.identity import Fingerprint, as_utc
 from alma.types.kinds import VerdictSource
 
 Called = TypeVar("Called", bound=Callable[..., Any])
+Made = TypeVar("Made")
 
 LONGEST_TEXT = 200_000
 LONGEST_NAME = 200
@@ -188,3 +189,32 @@ def check_embedder(embedder: object, dimension: object) -> None:
 
 def _is_dimension(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_DIMENSION
+
+
+Progress = Callable[[int, int], None]
+"""Callback that receives the amount of work done, and the total."""
+
+
+class _Stopped(BaseException):
+    """Carries the error of a callback past handlers that would treat it as one of the work."""
+
+
+def with_progress(progress: Progress | None, work: Callable[[Progress | None], Made]) -> Made:
+    """Returns the result of `work`, called with the callback. An error of the callback ends the work, and is raised as it is."""
+    if progress is None:
+        return work(None)
+    checked_call(progress, "progress")
+    raised: list[BaseException] = []
+
+    def on_progress(done: int, total: int) -> None:
+        try:
+            progress(done, total)
+        except BaseException as error:
+            raised.append(error)
+            raise _Stopped from error
+
+    try:
+        return work(on_progress)
+    except _Stopped:
+        pass
+    raise raised[0]

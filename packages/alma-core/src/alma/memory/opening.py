@@ -31,8 +31,7 @@ from alma.extensions import extension
 from alma.memory import arguments as args
 from alma.memory.admin.maintaining import Schedule
 from alma.memory.redacting import Redact, Redaction, checked_redact
-from alma.memory.room import OpenStore, Room
-from alma.memory.search_sizes import SearchSizes
+from alma.memory.room import OpenStore, Room, SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile

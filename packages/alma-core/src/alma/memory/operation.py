@@ -1,33 +1,79 @@
 """The one wrapper of public methods: checks flags, reports to watchers, numbers the call, names damage."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from alma.calls import HERE, NUMBERS
-from alma.errors import AlmaError
-from alma.flags import check_flags, flags_of
-from alma.memory.damage import raise_damage
-from alma.memory.watching import OPERATIONS, Operation, reported
-
-_QUERIES = ("task", "query", "context", "action")
-
-
-class Face(Protocol):
-    """An object of public methods on one project of an open store."""
-
-    @property
-    def _store(self) -> Any: ...
-
-    @property
-    def _room(self) -> Any: ...
-
+from alma.calls import HERE, NUMBERS, check_flags, flags_of
+from alma.errors import AlmaError, CorruptStoreError
 
 M = TypeVar("M", bound=Callable[..., Any])
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_QUERIES = ("task", "query", "context", "action")
+"""Arguments that say what is searched for."""
+
+SEARCH, CREATE, UPDATE, UPSERT, DELETE = "search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory"
+"""Names of operations in the GenAI conventions of OpenTelemetry."""
+
+OPERATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("retrieve", "strategies", "check", "assess"), SEARCH),
+    **dict.fromkeys(("learn", "learn_many"), UPSERT),
+    **dict.fromkeys(("settle", "record_feedback"), UPDATE),
+    **dict.fromkeys(
+        (
+            "add",
+            "add_many",
+            "add_user_preference",
+            "add_domain_knowledge",
+            "add_anti_pattern",
+            "add_heuristic",
+            "add_conversation",
+        ),
+        CREATE,
+    ),
+    **dict.fromkeys(("forget", "purge", "forget_user"), DELETE),
+}
+"""The operation of each method that is reported. `upsert_memory`: the caller does not choose whether a memory is new."""
+
+STEP_METHOD = "episode.step"
+"""The method of an operation that stored the lesson of one step. Its result is that memory."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One call. `result` is set when it returned; `query` is what was searched for, which is content."""
+
+    name: str
+    method: str
+    project_id: str
+    agent: str | None = None
+    query: str | None = None
+    result: Any = None
+
+
+Watcher: TypeAlias = Callable[[Operation], AbstractContextManager[Any]]
+"""Its context is entered before the call and left after it, by the call's error if there was one. Threads share it; it must not raise."""
+
+
+class Watched(Protocol):
+    """The store of what is watched."""
+
+    watchers: tuple[Watcher, ...]
+
+
+@contextmanager
+def reported(store: Watched, operation: Operation) -> Iterator[Operation]:
+    """Reports the block to the watchers. The block sets the result."""
+    with ExitStack() as stack:
+        for watcher in store.watchers:
+            stack.enter_context(watcher(operation))
+        yield operation
 
 
 def operation(method: M) -> M:
@@ -54,13 +100,14 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
     flags, reports = flags_of(function), function.__name__ in OPERATIONS
 
     @wraps(function)
-    def call(self: Face, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         around = HERE.calls
         HERE.calls = (*around, next(NUMBERS))
         try:
-            target = self._room if is_forwarded else self
-            if reports and self._store.watchers:
-                with reported(self._store, _described(self, function.__name__, signature, args, kwargs)) as described:
+            room = self._room
+            target = room if is_forwarded else self
+            if reports and room.store.watchers:
+                with reported(room.store, _described(room, function.__name__, signature, args, kwargs)) as described:
                     check_flags(flags, (target, *args), kwargs)
                     described.result = function(target, *args, **kwargs)
                     return described.result
@@ -70,7 +117,8 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
         except AlmaError:
             raise
         except Exception as error:
-            raise_damage(error, lambda: self._store.storage)
+            if _is_damaged(self):
+                raise CorruptStoreError(f"the store is damaged ({type(error).__name__}: {error}); see `alma verify`") from error
             raise
         finally:
             HERE.calls = around
@@ -79,12 +127,19 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
     return call
 
 
-def _described(face: Face, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
+def _described(room: Any, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
     try:
-        given = signature.bind(face, *args, **kwargs).arguments
+        given = signature.bind(room, *args, **kwargs).arguments
     except TypeError:  # the call itself raises it
         given = {}
     given = {**given, **given.get("kwargs", {})}
     agent = given.get("agent")
     query = next((given[key] for key in _QUERIES if isinstance(given.get(key), str)), None)
-    return Operation(OPERATIONS[name], name, face._room.name, agent if isinstance(agent, str) else None, query)
+    return Operation(OPERATIONS[name], name, room.name, agent if isinstance(agent, str) else None, query)
+
+
+def _is_damaged(face: Any) -> bool:
+    """Checks the store after an unexpected error: rows are read by the thousand, and not checked each time."""
+    with suppress(Exception):  # the error of the call counts, not one of the check
+        return not face._store.storage.verify().ok
+    return False

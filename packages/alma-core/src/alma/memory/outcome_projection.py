@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alma.errors import ConfigurationError, EmbeddingError
 from alma.forking import renewed_in_children
 from alma.journal import PURGE, REBUILD
-from alma.memory.readable import ReadableScope
+from alma.memory.scopes import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages

@@ -5,7 +5,7 @@ import hashlib
 import io
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -17,21 +17,20 @@ from weakref import WeakValueDictionary
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.embedding.scale import Scale
-from alma.errors import StorageError, ValidationError
+from alma.errors import ConfigurationError, StorageError, ValidationError
 from alma.memory.arguments import checked_call
-from alma.memory.index_cache import IndexCache, IndexOutside
+from alma.memory.index_cache import IndexCache, IndexOutside, deleted
+from alma.memory.operation import Watcher
 from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pool import Pool
-from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
-from alma.memory.search_sizes import SearchSizes
-from alma.memory.snapshot_files import deleted
+from alma.memory.scopes import Scopes
 from alma.memory.texts import TextVectors
-from alma.memory.watching import Watcher
 from alma.protocols import (
     CachesVectors,
     CandidateFactory,
     Clock,
+    CommonWords,
     Encryptable,
     FindContradictions,
     ListsProjects,
@@ -41,12 +40,37 @@ from alma.protocols import (
     StoredVectors,
     VectorsRequest,
 )
+from alma.retrieval import bm25
 from alma.scoring import Profile
-from alma.text import normalised, spelt
+from alma.text import normalised, quoted, spelt
+from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.identity import to_micros
+from alma.types.memories import MEMORY_CLASSES
 from alma.types.scope import MemoryScope, Partition, UserWall
 from alma.vectors import SnapshotIdentity
+from alma.vectors.index import CODES_ABOVE
 from alma_learning import forget_texts
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSizes:
+    """Thresholds of searches.
+
+    A scope of at most `all_up_to` memories is searched whole, and is its own background. For a larger one, `sample` memories are the
+    background, and each arm contributes at least `hits` candidates. A scope of at most `beside_above` is searched faster than another
+    thread can start. Of a scope that is limited by time, up to `all_within` memories are all
+    compared. `common` defines the words that are left out of a question, and `codes_above` the number of contents of a
+    kind above which FAISS searches.
+    """
+
+    all_up_to: int = 2_000
+    sample: int = 1_000
+    all_within: int = 20_000
+    hits: int = 100
+    beside_above: int = 20_000
+    common: CommonWords = bm25.COMMON
+    codes_above: int = CODES_ABOVE
+
 
 _LOG = logging.getLogger("alma")
 
@@ -215,13 +239,17 @@ class Room:
     project: Project
     index: IndexCache | IndexOutside
     projections: OutcomeProjections = field(init=False)
-    scopes: ReadableScopes = field(default_factory=ReadableScopes)
+    scopes: Scopes = field(init=False)
     _with_users: tuple[Mapping[int, Partition], frozenset[str]] = field(default=({}, frozenset()))
     judged: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
+        self.scopes = self._new_scopes()
         self.projections = OutcomeProjections(self.project, self.store.texts, self.store.agents, self.store.users)
+
+    def _new_scopes(self) -> Scopes:
+        return Scopes(self.project, self.store.agents, self.store.users)
 
     def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
         """Returns whether anything was recorded for a user of an agent, given all partitions."""
@@ -235,12 +263,21 @@ class Room:
     def forget_texts(self) -> None:
         """Lets go of all texts and names that this process remembers: what was purged may be among them."""
         self.store.texts.forget()
-        self.scopes = ReadableScopes()
+        self.scopes = self._new_scopes()  # not emptied: a call that is running fills the former cache
         self.projections.drop()
         self.judged.clear()
         forget_texts()
         for remembered in (normalised, spelt):
             remembered.cache_clear()
+
+    def profile_for(self, kinds: Iterable[str], usual: Profile) -> Profile:
+        """Returns the usual weights, with the own weights of those kinds that define them."""
+        own = [name for name in kinds if name not in MEMORY_CLASSES]
+        if not own:
+            return usual
+        found = self.project.record(DEFINITIONS, own)
+        weights = {name: stored_type(body).scoring_weights for name, (_, body) in found.items() if body}
+        return usual.with_kinds({name: given for name, given in weights.items() if given}) if any(weights.values()) else usual
 
     @property
     def scale(self) -> Scale | None:
@@ -263,3 +300,23 @@ class Room:
     def now(self) -> int:
         """Returns the current time in microseconds since 1970."""
         return to_micros(self.store.clock())
+
+
+class Face:
+    """An object of public methods on one project of an open store."""
+
+    def __init__(self, room: object = None) -> None:
+        if not isinstance(room, Room):
+            given = "" if room is None else quoted(room)
+            raise ConfigurationError(
+                f"a memory is opened by ALMA.open or ALMA.from_config, not by {type(self).__name__}({given})"
+            )
+        self._opened = room
+
+    @property
+    def _room(self) -> Room:
+        return self._opened.latest
+
+    @property
+    def _store(self) -> OpenStore:
+        return self._room.store

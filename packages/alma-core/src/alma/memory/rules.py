@@ -6,7 +6,6 @@ from typing import Any
 
 from alma.memory.outcome_projection import View
 from alma.memory.room import Room
-from alma.memory.scopes import readable
 from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
@@ -170,7 +169,7 @@ def _rows(view: View) -> Iterator[tuple[Row, bool]]:
 
 def rules_of(room: Room, agent: str, user: str | None = None, *, with_archived: bool = False) -> list[Rule]:
     """Returns the rules of one agent's own, for a user if one is given."""
-    scope = readable(room, agent=agent, user_id=user, include_shared=False)
+    scope = room.scopes.readable(agent=agent, user_id=user, include_shared=False)
     with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
         return [rule for rule in all_rules(view, with_archived=with_archived) if agent_in(rule.record.owner) == agent]
 
@@ -211,7 +210,7 @@ def find_rules(
     if not wanted:
         return found
     if reader is not None:
-        with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+        with room.projections.of(room.scopes.readable(agent=reader, user_id=user), reader=reader, user=user) as view:
             found = {rule.id: rule for rule in all_rules(view, with_archived=with_archived) if rule.id in wanted}
         if user is not None or not of_all_users or len(found) == len(wanted):
             return found
@@ -227,7 +226,7 @@ def rows_behind(room: Room, records: Collection[RuleRecord]) -> dict[str, Row]:
     """Returns the rows that records are of, by the ids of these, whether a row is a rule now or not."""
     found: dict[str, Row] = {}
     for agent, user in owners_with_outcomes(room) if records else ():
-        scope = readable(room, agent=agent, user_id=user, include_shared=False)
+        scope = room.scopes.readable(agent=agent, user_id=user, include_shared=False)
         with room.projections.of(scope, reader=agent, user=user, is_shared=False) as view:
             known = Records(view)
             for row, _ in _rows(view):

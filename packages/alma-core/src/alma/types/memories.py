@@ -22,6 +22,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
+_MAPPINGS = (dict, Mapping)
+"""In this order: a look at an abstract class is a call in Python, and each memory that is read is looked at thrice."""
+
 
 class Memory(Value, ABC):
     """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1].
@@ -43,7 +46,7 @@ class Memory(Value, ABC):
     @classmethod
     def _without_embedding(cls, given: Any) -> Any:
         """Drops `embedding`, which memories of alma-memory have: vectors belong to the store."""
-        if isinstance(given, Mapping) and "embedding" in given:
+        if isinstance(given, _MAPPINGS) and "embedding" in given:
             return {name: value for name, value in given.items() if name != "embedding"}
         return given
 
@@ -142,7 +145,7 @@ class Outcome(Memory):
     @classmethod
     def _judged(cls, given: Any) -> Any:
         """Turns `success` into `outcome`."""
-        if not isinstance(given, Mapping) or "success" not in given:
+        if not isinstance(given, _MAPPINGS) or "success" not in given:
             return given
         rest = {name: value for name, value in given.items() if name != "success"}
         if "outcome" in rest or not isinstance(given["success"], bool):
@@ -398,7 +401,7 @@ _BUILT_IN = tuple(kind.value for kind in MemoryType)
 
 
 def _tag(memory: Any) -> str:
-    kind = memory.get("kind") if isinstance(memory, Mapping) else getattr(memory, "kind", None)
+    kind = memory.get("kind") if isinstance(memory, _MAPPINGS) else getattr(memory, "kind", None)
     return str(kind) if kind in _BUILT_IN else "custom"
 
 

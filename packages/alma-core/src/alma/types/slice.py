@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from alma.calls import checked
 from alma.errors import ValidationError
-from alma.flags import checked
 from alma.text import estimate_tokens, quoted
 from alma.types.identity import UtcDatetime, Value, read_json, utc_now
 from alma.types.kinds import KINDS

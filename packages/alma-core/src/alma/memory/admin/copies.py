@@ -8,7 +8,7 @@ from pathlib import Path
 from alma.config import check_storage
 from alma.errors import ConfigurationError, ValidationError
 from alma.files import checked_copy, drafted
-from alma.memory.progress import Progress, with_progress
+from alma.memory.arguments import Progress, with_progress
 from alma.memory.room import OpenStore
 from alma.protocols import Copyable, Movable, Store, StoreRequest
 from alma.storage.factories import SQLITE, addressed, open_named

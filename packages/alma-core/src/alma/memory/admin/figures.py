@@ -13,7 +13,6 @@ from alma.memory.kinds import checked_kind
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Records, as_memory, each_rule, owners_with_outcomes
-from alma.memory.scopes import readable
 from alma.protocols import Candidate
 from alma.types.episodes import EpisodeRecord
 from alma.types.identity import from_micros, to_micros
@@ -208,7 +207,7 @@ def _classes(room: Room) -> tuple[list[ClassView], int]:
     views: list[ClassView] = []
     number = 0
     for agent in sorted({agent for agent, _ in owners_with_outcomes(room)}):
-        scope = readable(room, agent=agent, user_id=None, include_shared=False)
+        scope = room.scopes.readable(agent=agent, user_id=None, include_shared=False)
         with room.projections.of(scope, reader=agent, user=None, is_shared=False) as view:
             tables = sorted((table for table in view.tried.tables() if table.rows), key=lambda table: -table.trials)
             number += len(tables)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from alma import scoring
-from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, each_rule
 from alma.protocols import Candidate
@@ -76,7 +75,7 @@ def _select(room: Room, partition: Partition, name: str, limit: float, gone: Col
         [Contender(found.memory, 1.0, 1) for found in left],
         left,
         kinds={partition.row: partition.kind},
-        profile=profile_for(room, [partition.kind], room.store.profile),
+        profile=room.profile_for([partition.kind], room.store.profile),
         now=room.now(),
         top_k=len(left),
     )

@@ -188,7 +188,7 @@ def _report(
 def _unknown_kinds(room: Room) -> tuple[str, ...]:
     """Returns the kinds that have rules but are unknown here: misspelt, or not registered yet."""
     held = {partition.kind for partition in room.project.partitions().values()}
-    return tuple(sorted(set(room.store.forgetting.kinds) - held - set(kinds.registered(room))))
+    return tuple(sorted(set(room.store.forgetting.kinds) - held - set(kinds.memory_types(room))))
 
 
 def _after(at: datetime, span: timedelta) -> datetime:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from alma.embedding import create_embedder
 from alma.errors import ConfigurationError, EmbeddingError
 from alma.memory import arguments as args
-from alma.memory.progress import Progress
+from alma.memory.arguments import Progress
 from alma.memory.room import OpenStore
 from alma.memory.texts import TextVectors
 from alma.protocols import Embedder, NextVectors, Rebuildable, Reembeddable, Unembedded

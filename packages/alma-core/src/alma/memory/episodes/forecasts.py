@@ -190,8 +190,14 @@ _Due = tuple[str, Forecast | None, float]
 """Id of an episode to judge, its forecast, and its priority."""
 
 
-def review(room: Room, *, agent: object, limit: object) -> ReviewReport:
-    """Returns the episodes of an agent, or of all, that most need a person's verdict, at most `limit` in each list, by priority."""
+def review(room: Room, agent: str | None = None, limit: int = 20) -> ReviewReport:
+    """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
+    forecast.
+
+    Of one agent, or of all, at most `limit` of either. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is
+    not listed as surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent.
+    Writes nothing.
+    """
     name = None if agent is None else args.checked_name(agent, "agent")
     most = args.checked_count(limit, "limit")
     with room.project.moment():

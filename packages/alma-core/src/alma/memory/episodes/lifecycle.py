@@ -28,11 +28,10 @@ from alma.memory.episodes.records import (
 )
 from alma.memory.learn.learn import LearnRequest, outcome_from
 from alma.memory.learn.storing import Entry, comparison_vectors, embed, put
-from alma.memory.operation import operation
+from alma.memory.operation import SEARCH, STEP_METHOD, UPSERT, Operation, operation, reported
 from alma.memory.recall import retrieve
 from alma.memory.recall.query import RetrieveRequest
 from alma.memory.room import OpenStore, Room
-from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step

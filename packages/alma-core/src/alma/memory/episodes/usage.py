@@ -7,7 +7,6 @@ from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.rules import Rule, as_memory, count_use, find_rules, read_records
-from alma.memory.scopes import access_to
 from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
@@ -161,4 +160,4 @@ def _visible(room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: 
 
 
 def _sees(room: Room, place: Place, agent: str, user: str | None) -> bool:
-    return access_to(room, place.partition, agent=agent, user_id=user).is_open
+    return room.scopes.access_to(place.partition, agent=agent, user_id=user).is_open

@@ -13,7 +13,6 @@ from alma.memory import kinds
 from alma.memory.learn.learn import LEARN_ARGUMENTS, LearnRequest, learn
 from alma.memory.learn.storing import Entry, fail, make_each, store
 from alma.memory.room import Room
-from alma.memory.scopes import check_may_learn
 from alma.retrieval.query import without_names
 from alma.text import quoted
 from alma.types.identity import new_id
@@ -282,7 +281,7 @@ def _checked_entry(room: Room, item: object, passages: object = ()) -> Entry:
     placed = redaction.value(memory.model_copy(update={"project_id": room.name, **checked_fields(memory)}))
     category = placed.domain if isinstance(placed, DomainKnowledge) else getattr(placed, "task_type", None)
     if category is not None and isinstance(placed, DomainKnowledge | Outcome):
-        check_may_learn(room, placed.agent, category)
+        room.scopes.check_may_learn(placed.agent, category)
     return Entry(placed, redaction.value(checked_passages(given)) or passages_by_kind(placed))
 
 

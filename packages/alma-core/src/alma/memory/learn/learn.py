@@ -10,7 +10,6 @@ from alma.memory import arguments as args
 from alma.memory.learn import idempotency
 from alma.memory.learn.storing import Entry, OnError, categorise, embed, fail, fail_by_number, make_each, store
 from alma.memory.room import Room
-from alma.memory.scopes import check_may_learn
 from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.kinds import Verdict
@@ -133,5 +132,5 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
     redaction.check_name(outcome.user_id or "", "user_id")
     outcome = redaction.value(outcome)
     if outcome.task_type is not None:
-        check_may_learn(room, agent, outcome.task_type)
+        room.scopes.check_may_learn(agent, outcome.task_type)
     return Entry(outcome, passages_of(outcome), key)

@@ -8,7 +8,6 @@ from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import quarantine
 from alma.memory.learn import idempotency
 from alma.memory.room import Room
-from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.protocols import Write
 from alma.text import matched_text
 from alma.types.memories import Memory, Outcome
@@ -90,10 +89,10 @@ def embed(room: Room, entries: Iterable[Entry], *, only_categories: bool = False
 def categorise(room: Room, entry: Entry, vectors: Mapping[str, bytes]) -> Entry:
     """Returns the entry, with the nearest of its agent's categories if it needs one. `ScopeViolationError` if the agent may not learn in it."""
     memory, texts = entry.memory, _texts_of_category(room, entry.memory)
-    nearest = nearest_category(room, memory.agent, texts[0], vectors) if texts else None
+    nearest = room.scopes.nearest_category(memory.agent, texts[0], vectors) if texts else None
     if nearest is None:
         return entry
-    check_may_learn(room, memory.agent, nearest, is_inferred=True)
+    room.scopes.check_may_learn(memory.agent, nearest, is_inferred=True)
     metadata = {**memory.metadata, "task_type_inferred": True}
     return replace(entry, memory=memory.model_copy(update={"task_type": nearest, "metadata": metadata}))
 
@@ -132,7 +131,7 @@ def _texts_of_category(room: Room, memory: Memory) -> list[str]:
     """Returns the texts whose vectors decide the category of an outcome that has none: the start of its task, then its agent's categories."""
     if not isinstance(memory, Outcome) or memory.task_type is not None:
         return []
-    categories = category_texts(room, memory.agent)
+    categories = room.scopes.category_texts(memory.agent)
     return [passages_of(memory)[0].text, *categories] if categories else []
 
 

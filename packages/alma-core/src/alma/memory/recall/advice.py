@@ -10,7 +10,6 @@ from alma.memory.outcome_projection import View
 from alma.memory.recall.ways import found_record, question_of, records_in, tie_of
 from alma.memory.room import Room
 from alma.memory.rules import Records
-from alma.memory.scopes import hint_of_agent, readable
 from alma.types.identity import from_micros
 from alma.types.sentences import times
 from alma.types.strategies import Assessment, Judgement, Range, StrategyRecord, StrategyTable
@@ -68,7 +67,7 @@ def strategies(
     drawn = None if seed is None else args.checked_count(seed, "seed", least=0, largest=LARGEST_SEED)
     user = args.optional_name(user_id, "user_id")
     question = question_of(room, text, kind)
-    with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+    with room.projections.of(room.scopes.readable(agent=reader, user_id=user), reader=reader, user=user) as view:
         if given:
             rows = [_record_of_named(view, way, question, reader) for way in given]
         else:
@@ -82,7 +81,7 @@ def strategies(
                 for row in records_in(table, records, reader=reader, is_of_steps=sort, similarity=asked)
             ]
     ordered = _order_rows(rows, most, explore=bool(explore), seed=drawn)
-    hint = None if any(row.trials or row.unverified for row in ordered) else hint_of_agent(room, reader, text or "", user)
+    hint = None if any(row.trials or row.unverified for row in ordered) else room.scopes.hint(reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
 
@@ -148,7 +147,7 @@ def assess(
     way = redacted(args.optional_text(strategy, "strategy"))
     kind, user = redacted(args.optional_label(task_type, "task_type")), args.optional_name(user_id, "user_id")
     question = question_of(room, task, kind)
-    with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+    with room.projections.of(room.scopes.readable(agent=reader, user_id=user), reader=reader, user=user) as view:
         if way is None:
             table = view.tried.table(question)
             rows = tuple(records_in(table, Records(view), reader=reader))
@@ -164,7 +163,7 @@ def assess(
         context=task,
         recommendation=advice,
         summary=f"{verdict}: {said}; {advice}" if said else advice,
-        hint=hint_of_agent(room, reader, task, user) if verdict is Judgement.UNKNOWN else None,
+        hint=room.scopes.hint(reader, task, user) if verdict is Judgement.UNKNOWN else None,
         **known,
     )
 

@@ -18,7 +18,6 @@ from alma.memory.recall.search import Found
 from alma.memory.recall.turn_hits import find_turns
 from alma.memory.recall.ways import RulesNear, ShownRule
 from alma.memory.room import OpenStore, Room
-from alma.memory.scopes import unknown_agent_hint
 from alma.protocols import FindContradictions
 from alma.retrieval.fusion import relevance
 from alma.retrieval.ranking import Contender, Ranked
@@ -76,7 +75,7 @@ def make_slice(room: Room, query: Query, answer: Answer | None, explained: Mappi
             for row in (answer.rules.rows if answer else ())
         ]
     )
-    hint = None if recalled or ways else unknown_agent_hint(room, query.scope.known, query.reader, query.task, query.user)
+    hint = None if recalled or ways else room.scopes.hint(query.reader, query.task, query.user, partitions=query.scope.known)
     if answer is None:
         return MemorySlice(**about, hint=hint)
     shown = [(item.memory, answer.ranking.memories[item.memory]) for item in answer.order]

@@ -11,7 +11,6 @@ from alma.memory.outcome_projection import View
 from alma.memory.recall.ways import found_record, question_of
 from alma.memory.room import Room
 from alma.memory.rules import as_memory
-from alma.memory.scopes import hint_of_agent, readable
 from alma.retrieval import bm25
 from alma.retrieval.query import without_names
 from alma.text import matched_text, normalised, one_line, shortened
@@ -59,11 +58,11 @@ def check(
     question = question_of(room, *about)
     room.store.texts.query(matched_text(text), room.project)  # an embedder that calls ALMA itself must find no view open
     stated = _match_stated(room, reader, user, text)
-    with room.projections.of(readable(room, agent=reader, user_id=user), reader=reader, user=user) as view:
+    with room.projections.of(room.scopes.readable(agent=reader, user_id=user), reader=reader, user=user) as view:
         learned = list(_match_learned(room, view, text, question, reader))
     warnings = tuple([*(one for one, is_unlike in learned if not is_unlike), *stated][:MOST])
     elsewhere = tuple(one for one, is_unlike in learned if is_unlike)
-    hint = None if warnings or elsewhere else hint_of_agent(room, reader, text, user)
+    hint = None if warnings or elsewhere else room.scopes.hint(reader, text, user)
     return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=elsewhere, hint=hint)
 
 
@@ -98,7 +97,7 @@ def _compare_way(room: Room, action: str, way: str) -> float:
 
 def _match_stated(room: Room, reader: str, user: str | None, action: str) -> list[ActionWarning]:
     """Returns the stated patterns that the action matches, nearest first, each text once."""
-    scope = readable(room, agent=reader, user_id=user)
+    scope = room.scopes.readable(agent=reader, user_id=user)
     partitions = scope.of_kinds(ANTI_PATTERNS)
     if not partitions:
         return []

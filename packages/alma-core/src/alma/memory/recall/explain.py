@@ -18,7 +18,6 @@ from alma.memory.recall.retrieve import find_answer
 from alma.memory.recall.search import least_cosine
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, find_rules
-from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_SHARE
 from alma.retrieval.ranking import Contender
@@ -197,7 +196,7 @@ class _Explainer:
 
     def _access(self, partition: Partition) -> Access:
         query = self.query
-        return access_to(self.room, partition, agent=query.reader, user_id=query.user, include_shared=query.include_shared)
+        return self.room.scopes.access_to(partition, agent=query.reader, user_id=query.user, include_shared=query.include_shared)
 
     def _closed(self, access: Access, of: Partition) -> str:
         owner, reader = of.agent or of.owner, self.query.reader

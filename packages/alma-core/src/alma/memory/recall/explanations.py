@@ -13,7 +13,6 @@ from alma.memory.recall.query import ARMS
 from alma.memory.recall.search import NEVER_COMMON, Found, weights_of
 from alma.memory.room import Room
 from alma.memory.rules import find_rules
-from alma.memory.scopes import access_to
 from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, quoted, shortened
 from alma.types.episodes import EPISODE, STEP
@@ -49,7 +48,7 @@ def explain_ranked(room: Room, answer: Answer, found: Found, item: Ranked, words
     values = {name: getattr(factors, name) for name in factors.weights}
     cosine, share = found.scores[:, at].tolist()
     return Explanation(
-        access=access_to(room, query.scope.by_row[int(found.partitions[at])], agent=query.reader, user_id=query.user),
+        access=room.scopes.access_to(query.scope.by_row[int(found.partitions[at])], agent=query.reader, user_id=query.user),
         cosine=cosine,
         share=share,
         passage=_find_passage(room, found, item.memory),

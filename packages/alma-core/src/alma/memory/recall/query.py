@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.kinds import profile_for
-from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
-from alma.memory.scopes import readable
+from alma.memory.scopes import ReadableScope
 from alma.retrieval.named_events import NamedEvents, named_events
 from alma.retrieval.named_time import Interval, named_time, names_only_a_time
 from alma.retrieval.query import query_words, without_names
@@ -132,7 +130,7 @@ def understand(room: Room, request: RetrieveRequest) -> Query:
     top_k = args.checked_count(request.top_k, "top_k")
     user = args.optional_name(request.user_id, "user_id")
     partitions = room.project.partitions()
-    scope = readable(room, agent=reader, user_id=user, include_shared=request.include_shared, partitions=partitions)
+    scope = room.scopes.readable(agent=reader, user_id=user, include_shared=request.include_shared, partitions=partitions)
     profile = _checked_profile(room, request, scope)
     task_type = room.store.redaction.value(args.optional_label(request.task_type, "task_type"))
     times, now = _checked_times(request, room.now())
@@ -172,7 +170,7 @@ def _checked_profile(room: Room, request: RetrieveRequest, scope: ReadableScope)
     if request.weights is not None:
         return Profile.of(request.weights, usual.half_life_days)
     if profile is None:
-        return profile_for(room, scope.kind_names, usual)
+        return room.profile_for(scope.kind_names, usual)
     if not isinstance(profile, str) or profile != "recall":
         raise ValidationError(f"there is no profile {quoted(profile)}; there is 'recall'")
     return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)

@@ -14,8 +14,8 @@ from alma import __version__
 from alma.errors import ValidationError
 from alma.files import checked_target, new_file
 from alma.memory import arguments as args
-from alma.memory.progress import Progress as Progress
-from alma.memory.progress import with_progress
+from alma.memory.arguments import Progress as Progress
+from alma.memory.arguments import with_progress
 from alma.memory.room import Room
 from alma.protocols import Snapshot
 from alma.text import quoted

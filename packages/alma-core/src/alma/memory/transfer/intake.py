@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
+from alma.memory.arguments import Progress, with_progress
 from alma.memory.learn.adding import GUESSED_CONFIDENCE, add_each, passages_by_kind
-from alma.memory.progress import Progress, with_progress
 from alma.memory.room import Room
 from alma.memory.rules import owners_with_outcomes, rules_of
 from alma.memory.transfer.export import Target

@@ -1,20 +1,98 @@
-"""Methods of `ALMA` for attempts at tasks: one line per method."""
+"""Methods of `ALMA` that record: memories and their use, attempts at tasks, what `alma-harness` adds."""
 
-from typing import overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from alma.episode import Episode
+from alma.extensions import LateMethod, extension
 from alma.memory import arguments as args
+from alma.memory import kinds
 from alma.memory.administration import Admin
-from alma.memory.episodes import closing, forecasts, lifecycle, records
-from alma.memory.operation import operation
+from alma.memory.episodes import closing, forecasts, lifecycle, records, usage
+from alma.memory.learn import adding
+from alma.memory.operation import forwarded, operation
 from alma.types.episodes import EpisodeRecord
-from alma.types.kinds import Verdict, VerdictSource
-from alma.types.reports import ReviewReport
+from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
+from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.slice import MemorySlice
 
+HARNESS_METHODS = (
+    "checkpoint",
+    "cleanup_checkpoints",
+    "get_artifacts",
+    "get_proactive_suggestions",
+    "learn_from_spans",
+    "learn_from_workflow",
+    "link_artifact",
+    "merge_states",
+    "remembers",
+    "resume",
+    "retrieve_scoped",
+    "wakeup",
+)
 
-class Attempts(Admin):
-    """Episodes, their verdicts, and what a person should judge."""
+
+def _load(name: str) -> Callable[..., Any]:
+    """Returns the method as the package has it, with the one wrapper of the methods of `ALMA`."""
+    methods = extension("alma_harness.methods", "harness", "workflows, wake-up, functions and traces are").HarnessMethods
+    method: Callable[..., Any] = getattr(methods, name)
+    return operation(method)
+
+
+if TYPE_CHECKING:
+    from alma_harness.methods import HarnessMethods as HarnessMethods
+else:
+    HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
+
+
+class Recording(Admin, HarnessMethods):
+    """Methods that record."""
+
+    add_user_preference = forwarded(adding.add_user_preference)
+    add_domain_knowledge = forwarded(adding.add_domain_knowledge)
+    add_anti_pattern = forwarded(adding.add_anti_pattern)
+    add_conversation = forwarded(adding.add_conversation)
+    add_heuristic = forwarded(adding.add_heuristic)
+    add = forwarded(adding.add)
+    add_many = forwarded(adding.add_many)
+    register_memory_type = forwarded(kinds.register_memory_type)
+    memory_types = forwarded(kinds.memory_types)
+
+    @operation
+    def record_usage(
+        self,
+        retrieved_memory_ids: Sequence[str],
+        used_memory_ids: Sequence[str] | None = None,
+        memory_type: MemoryType | str | None = None,
+        agent: str | None = None,
+        *,
+        query: str = "",
+        user_id: str | None = None,
+    ) -> UsageReport:
+        """Counts which of the memories shown were used; the others count as ignored.
+
+        With `used_memory_ids=None` the usage is unknown, and nothing is counted. Ids that the agent cannot see are reported and logged,
+        not raised. `memory_type` and `query` are not needed: ids are unique.
+        """
+        return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
+
+    @operation
+    def record_feedback(
+        self,
+        memory_id: str,
+        memory_type: MemoryType | str | None = None,
+        signal: FeedbackSignal | str | None = None,
+        agent: str | None = None,
+        *,
+        query: str = "",
+        user_id: str | None = None,
+    ) -> FeedbackReport:
+        """Counts one signal about a memory: "used", "ignored", "thumbs_up" or "thumbs_down".
+
+        An id that the agent cannot see is reported and logged, not raised, as by `record_usage`. `memory_type` and `query` are not
+        needed.
+        """
+        return usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
 
     @operation
     def episode(
@@ -128,13 +206,8 @@ class Attempts(Admin):
         """
         return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
 
-    @operation
-    def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
-        """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
-        forecast.
+    review = forwarded(forecasts.review)
 
-        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
-        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
-        nothing.
-        """
-        return forecasts.review(self._room, agent=agent, limit=limit)
+    # Names that alma-memory has for these; docs/guides/migrating.md maps the others.
+    add_preference = add_user_preference
+    add_knowledge = add_domain_knowledge

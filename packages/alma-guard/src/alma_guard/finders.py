@@ -1,9 +1,140 @@
-"""Secrets that are known by the name beside them: `password=…`, `"api_key": "…"`, `--token …`, `<secret>…</secret>`, "the passphrase is …"."""
+"""Finds secrets in texts: by their own shape, by the place where they stand, by the name beside them, under a heading of a table.
+
+Each finder yields where a secret begins and ends, and its kind. The shapes of tokens are in `tokens.toml`.
+"""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
 
-from alma_guard.values import is_bare_secret, is_hexadecimal, is_password, is_token
+from alma_guard.values import is_bare_secret, is_drawn, is_hexadecimal, is_password, is_placeholder, is_token
+
+SHORTEST = 15
+"""No token is shorter."""
+
+_PEM_HINT = "PRIVATE KEY"
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A kind of token: texts one of which stands in every such token, without which nothing is searched for, and what it looks like.
+
+    A loose one names of things may have, too, unless what follows its beginning was drawn by chance.
+    """
+
+    kind: str
+    hints: list[str]
+    source: str
+    is_loose: bool
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is needed first."""
+        return re.compile(rf"(?<![A-Za-z0-9]){self.source}", re.VERBOSE)
+
+
+@cache
+def _shapes() -> tuple[_Shape, ...]:
+    """The shapes of the file, in its order."""
+    read = tomllib.loads(files("alma_guard").joinpath("tokens.toml").read_text(encoding="utf-8"))
+    return tuple(_Shape(kind, hints.split("|"), source, bool(loose)) for kind, hints, source, *loose in read["tokens"])
+
+
+def long_words(text: str) -> list[str]:
+    """Returns the words of a text that are long enough for a token."""
+    return [word for word in text.split() if len(word) >= SHORTEST]
+
+
+def tokens(text: str, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Returns where such tokens begin and end in a text with these long words, and their kinds."""
+    searched = "\n".join(words)
+    if _PEM_HINT in text:
+        searched += _PEM_HINT
+    if not searched:
+        return
+    for shape in _shapes():
+        if any(map(searched.__contains__, shape.hints)):
+            for found in shape.pattern.finditer(text):
+                if not shape.is_loose or is_drawn(found[0]):
+                    yield found.start(), found.end(), shape.kind
+
+
+_URL = re.compile(r"""\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<user>[^\s/:@'"<>]*):(?P<value>[^\s'"<>/]{3,200})@(?=[\w\[{$])""")
+_URL_USER = re.compile(r"""\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^\s/:@'"<>]{16,200})@(?=[\w\[])""")
+_HEADER = re.compile(r"""\b(?:bearer|basic|apikey)\s+(?P<value>[A-Za-z0-9._~+/=-]{8,4000})""", re.IGNORECASE)
+_COOKIE = re.compile(r"""\bcookie["']?\s*[:=]\s*["']?(?P<pairs>[^\n"']{8,4000})""", re.IGNORECASE)
+_PAIR = re.compile(r"[\w.-]*(?:sess|sid|auth|token|jwt|csrf|remember|login)[\w.-]*=(?P<value>[^;\s,]{12,})", re.IGNORECASE)
+_SQL = re.compile(r"""\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?(['"])(?P<value>[^'"\n]{3,200})\1""", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"""
+    \bcurl\b[^\n|;]{0,400}?\s(?:-u|-U|--user|--proxy-user)[\s=]?\s*["']?[^\s:"']{0,100}:(?P<curl>[^\s"']{3,200})
+  | \b(?:mysql\w*|mariadb\w*)\b[^\n|;]{0,200}?\s-p["']?(?P<mysql>[^\s"']{4,200})
+  | \b(?:sshpass|(?:docker|podman|registry|az)\s+login|mongo\w*)\b[^\n|;]{0,200}?\s-p\s*["']?(?P<login>[^\s"']{4,200})
+  | \b(?:redis-cli)\b[^\n|;]{0,200}?\s-a\s+["']?(?P<redis>[^\s"']{4,200})
+  | \bldap\w+\b[^\n|;]{0,200}?\s-w\s+["']?(?P<ldap>[^\s"']{4,200})
+    """,
+    re.VERBOSE,
+)
+_PGPASS = re.compile(r"^[\w.*-]{1,100}:(?:543\d|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<value>\S{4,200})$", re.MULTILINE)
+"""A line of PostgreSQL's file of passwords."""
+
+_ORACLE = re.compile(r"\boracle:\w+:[\w$]{1,60}/(?P<value>[^@\s/]{3,100})@")
+_SEED = re.compile(
+    r"""\b(?:seed|recovery|mnemonic|backup|secret)[ _-]?phrase["']?\s{0,3}(?:is|are|[:=])\s{0,3}["']?
+        (?P<value>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The words that a wallet is restored from (BIP 39: 12 to 24 words of 3 to 8 letters)."""
+
+_LOGINS = ("curl", "mysql", "mariadb", "sshpass", "login", "mongo", "redis-cli", "ldap")
+
+
+def placed(text: str) -> Iterator[tuple[int, int, str]]:
+    """Returns where secrets stand, and their kinds."""
+    if "://" in text and "@" in text:
+        yield from _in_urls(text)
+    low = text.lower()
+    if "bearer" in low or "basic" in low or "apikey" in low:
+        for found in _HEADER.finditer(text):
+            if is_token(found["value"], 12):
+                yield *found.span("value"), "token"
+    if "cookie" in low:
+        for header in _COOKIE.finditer(text):
+            for pair in _PAIR.finditer(text, header.start("pairs"), header.end("pairs")):
+                if is_token(pair["value"], 12):
+                    yield *pair.span("value"), "cookie"
+    if "identified" in low:
+        for found in _SQL.finditer(text):
+            if not is_placeholder(found["value"]):
+                yield *found.span("value"), "password"
+    if ":543" in text:
+        yield from ((*found.span("value"), "password") for found in _PGPASS.finditer(text) if is_password(found["value"], 4))
+    if "@" in text and "oracle:" in low:
+        yield from ((*found.span("value"), "password") for found in _ORACLE.finditer(text) if not is_placeholder(found["value"]))
+    if "phrase" in low:
+        yield from ((*found.span("value"), "seed_phrase") for found in _SEED.finditer(text))
+    if any(map(low.__contains__, _LOGINS)):
+        for found in _COMMAND.finditer(text):
+            name = found.lastgroup or ""
+            if is_password(found[name], 4):
+                yield *found.span(name), "password"
+
+
+def _in_urls(text: str) -> Iterator[tuple[int, int, str]]:
+    for found in _URL.finditer(text):
+        if (
+            found["value"] != found["user"]
+            and not is_placeholder(found["value"])
+            and found["value"].lower() not in ("password", "pass", "pwd", "secret", "token")
+        ):
+            yield *found.span("value"), "password"
+    for found in _URL_USER.finditer(text):
+        if is_token(found["value"], 16):
+            yield *found.span("value"), "token"
+
 
 Span = tuple[int, int, str]
 
@@ -224,3 +355,48 @@ def _trimmed(value: str) -> str:
 
 def _named(kind: str) -> str:
     return {"bare": "key", "credential": "credential"}.get(kind, kind)
+
+
+HEADINGS = ("password", "passwd", "pwd", "secret", "token")
+"""One of these is in every such heading."""
+
+_SEPARATORS = "|\t;,"
+_AROUND_CELL = " \t\"'`*\r"
+_RULE = frozenset("-+|=: ")
+_LONGEST_NAME = 24
+
+
+def tabled(text: str) -> Iterator[tuple[int, int, str]]:
+    """Returns where such cells begin and end, and their kinds."""
+    start = size = 0
+    separator, kinds = "|", dict[int, str]()
+    for line in text.split("\n"):
+        if kinds and line.count(separator) == size:
+            yield from _secrets(line.split(separator), kinds, start)
+        elif not (kinds and _RULE.issuperset(line)):
+            separator = next((one for one in _SEPARATORS if one in line), "|")
+            size, kinds = line.count(separator), _kinds(line, separator)
+        start += len(line) + 1
+
+
+def _kinds(line: str, separator: str) -> dict[int, str]:
+    """Returns the kinds of secrets that a line names in cells of its own, by column."""
+    low = line.lower()
+    if separator not in line or not any(map(low.__contains__, HEADINGS)):
+        return {}
+    names = [name.strip(_AROUND_CELL) for name in line.split(separator)]
+    is_heading = (
+        sum(map(bool, names)) > 1 if separator == "|" else all(names) and not line[0].isspace()
+    )  # not the arguments of a call
+    if not is_heading or any(len(name) > _LONGEST_NAME or name.count(" ") > 1 for name in names):
+        return {}
+    return {column: kind for column, name in enumerate(names) if (kind := kind_of(name)) and kind != "bare"}
+
+
+def _secrets(cells: list[str], kinds: dict[int, str], start: int) -> Iterator[tuple[int, int, str]]:
+    for column, cell in enumerate(cells):
+        value, kind = cell.strip(_AROUND_CELL), kinds.get(column)
+        if kind is not None and " " not in value and is_secret(value, kind, ASSIGNED_LEAST[kind]):
+            begin = start + cell.index(value)
+            yield begin, begin + len(value), kind
+        start += len(cell) + 1
