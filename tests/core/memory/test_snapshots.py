@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
-from alma.memory import snapshot_files
+from alma.memory import index_cache
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room, SearchSizes
@@ -289,7 +289,7 @@ def test_an_older_snapshot_is_caught_up_with_or_ignored(copy: Kept, what: str) -
 
 @pytest.mark.slow
 def test_what_another_process_purges_while_a_snapshot_is_written_is_in_none(copy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = snapshot_files.save
+    usual = index_cache.save
     alma, other = _open(copy.folder), _open(copy.folder)
     (gone,) = alma.retrieve(QUESTIONS[0], "a", top_k=1).ids
     row = alma._room.project.find([gone])[gone].memory
@@ -304,7 +304,7 @@ def test_what_another_process_purges_while_a_snapshot_is_written_is_in_none(copy
 
     purged: list[object] = []
     with monkeypatch.context() as patch:
-        patch.setattr(snapshot_files, "save", save)
+        patch.setattr(index_cache, "save", save)
         other.close()
     assert purged
     left = list(copy.folder.glob("*.index"))
