@@ -14,11 +14,11 @@ from alchemy_store import AlchemySession
 from alma.storage.encryption.cipher import AESSeal
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.session import Session
-from alma.storage.relational.statements.text import text_metadata
+from alma.storage.relational.statements.upkeep import text_metadata
 from alma.storage.relational.text_index import Searched, TextIndex
 from alma.storage.relational.text_rows import TextRows
+from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import Connection
 from alma.storage.stems import stems as stems_of
 from alma.types.passages import Passage
 

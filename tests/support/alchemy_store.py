@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from alma.errors import StorageError
 from alma.storage.relational.session import NOTHING, Given, NotUniqueError
 from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.text import text_metadata, text_statements
+from alma.storage.relational.statements.upkeep import text_metadata, text_statements
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_rows import TextRows

@@ -10,7 +10,7 @@ from pathlib import Path
 _OPENING = """
 import os, signal, sys
 from alma import ALMA
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.connections import Connection
 left = [int(sys.argv[2])]
 made = Connection.__init__
 def counting(self, *given, **named):
@@ -37,7 +37,7 @@ from pathlib import Path
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.storage.sqlite import resealing
 from alma.storage.encryption import cipher, rows
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.connections import Connection
 store, place, call, keys, points = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]), int(sys.argv[5])
 calls = {"encrypt": encrypt_store, "decrypt": decrypt_store, "rotate": rotate_key}
 given = [bytes.fromhex(key) for key in keys]

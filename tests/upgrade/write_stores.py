@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.storage.encryption import envelope
+from alma.storage.encryption import keys
 from alma.storage.sqlite import store as sqlite
 
 KEY = bytes(range(32))
@@ -170,7 +170,7 @@ def readable_names(*, key: bytes, store_id: str) -> tuple[str, Any]:
     from alma.storage.encryption.cipher import AESSeal, new_data_key
 
     data_key = new_data_key()
-    value = envelope._value(data_key, key, store_id, envelope._READABLE_NAMES)
+    value = keys._value(data_key, key, store_id, keys._READABLE_NAMES)
     return value, AESSeal(data_key, store_id, hides_names=False)
 
 

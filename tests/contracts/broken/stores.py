@@ -15,8 +15,8 @@ from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.writing import Write
+from alma.storage.sqlite.connections import connection_of
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import connection_of
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import FileStoreContract, MockEmbedder, ReembeddableContract, StoreContract
 from alma.types.identity import Fingerprint

@@ -14,7 +14,7 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA, AsyncALMA
 from alma.errors import AlmaError, StorageError, ValidationError
-from alma.storage.sqlite import backup as copying
+from alma.storage.sqlite import files
 from damages import fill_whole, open_whole
 from facade import ManualClock
 from stores import execute, open_alma, rows
@@ -85,7 +85,7 @@ def test_a_backup_is_for_its_owner_alone_and_leaves_nothing_beside_it(shop: ALMA
 def test_what_others_write_meanwhile_neither_gets_in_nor_makes_it_begin_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copying, "PAGES_AT_ONCE", 20)
+    monkeypatch.setattr(files, "PAGES_AT_ONCE", 20)
     steps: list[int] = []
 
     def told(done: int, _: int) -> None:

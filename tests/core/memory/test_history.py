@@ -6,7 +6,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
-from alma.storage.sqlite import compacting
+from alma.storage.sqlite import files
 from facade import ManualClock, OpenStore, Place
 from other_process import OtherProcess
 
@@ -109,7 +109,7 @@ def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(open_s
 def test_a_process_in_the_middle_of_reading_keeps_the_log_from_being_emptied_and_the_report_says_so(
     open_store: OpenStore, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compacting, "PATIENCE_MS", 10)
+    monkeypatch.setattr(files, "PATIENCE_MS", 10)
     alma = open_store()
     secret = alma.learn("helena", "Deploy the service", "success")
     with OtherProcess(SETUP.format(opening=place.opening)) as other:

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from alma.errors import StorageError
-from alma.storage.sqlite.creating import create_database
+from alma.storage.sqlite.files import create_database
 from alma.storage.sqlite.store import SQLStorage
 from processes import finished, start, workers
 from stores import FINGERPRINT, NOW, new_storage, open_alma

@@ -100,7 +100,7 @@ def test_of_nested_blocks_the_smaller_number_holds_and_the_outer_one_again_after
 
 
 def test_after_the_block_the_store_waits_as_usual(store: ALMA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.storage.sqlite.driver_errors.BUSY_SECONDS", 0.3)
+    monkeypatch.setattr("alma.storage.sqlite.connections.BUSY_SECONDS", 0.3)
     with lock_timeout(0.1):
         store.learn("dev", TASK, "success")
     with locked(tmp_path / "store"), refused_soon("0.3", at_least=0.28):

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from alma.storage.relational.session import NotUniqueError
-from alma.storage.sqlite import session
-from alma.storage.sqlite.session import MOST_ROWS, Connection
+from alma.storage.sqlite import connections
+from alma.storage.sqlite.connections import MOST_ROWS, Connection
 
 STATEMENTS = {
     "insert": "INSERT INTO fruit (name, weight, place) VALUES (:name, :weight, (SELECT max(1, (2)) FROM (SELECT 1)))",
@@ -23,7 +23,7 @@ SIZES = (0, 1, 2, MOST_ROWS, MOST_ROWS + 1, 3 * MOST_ROWS + 5)
 
 @pytest.fixture
 def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
-    monkeypatch.setattr(session, "STATEMENTS", STATEMENTS)
+    monkeypatch.setattr(connections, "STATEMENTS", STATEMENTS)
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as made:
         made.execute("CREATE TABLE fruit (name TEXT UNIQUE, weight REAL, place INTEGER)")
         yield made

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from alma.errors import ConfigurationError, CorruptStoreError
-from alma.storage.encryption import envelope
+from alma.storage.encryption import keys
 from alma.storage.encryption.rows import HIDDEN, SEALED
 from alma.storage.relational.rows import vector_checksum
-from alma.storage.relational.store_values import note_checksum
+from alma.storage.relational.session import note_checksum
 from alma.storage.sqlite.store import SQLStorage
 from encrypted import KEY, open_encrypted
 from stores import NOW, rows
@@ -138,9 +138,9 @@ def test_no_hash_of_an_idempotency_key_or_a_run_stands_in_the_file_and_both_are_
 def test_a_store_cannot_be_passed_off_as_one_of_an_earlier_version(tmp_path: Path, cipher: str) -> None:
     path = made(tmp_path)
     with closing(SQLStorage(path, at=NOW, key=KEY)) as storage, storage.database.transaction() as connection:
-        told = dict(connection.all("store_values"))[envelope.ENCRYPTION]
-        former = told.replace(envelope._CIPHER, cipher)
-        connection.run("store_put", {"key": envelope.ENCRYPTION, "value": former})
+        told = dict(connection.all("store_values"))[keys.ENCRYPTION]
+        former = told.replace(keys._CIPHER, cipher)
+        connection.run("store_put", {"key": keys.ENCRYPTION, "value": former})
         note_checksum(connection)
     assert former != told
     with pytest.raises(ConfigurationError, match="another key"):

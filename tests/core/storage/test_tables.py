@@ -19,12 +19,12 @@ from alma.storage.relational import tables
 from alma.storage.relational.copying import COPIED
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.text import text_metadata, text_statements
+from alma.storage.relational.statements.upkeep import text_metadata, text_statements
 from alma.storage.sqlite import compiled, migrations
 from alma.storage.sqlite.compiled import STATEMENTS
 from alma.storage.sqlite.compiling import compile_statements, compiled_statements
+from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.migrations import LAYOUT, MIGRATIONS, migrate
-from alma.storage.sqlite.session import Connection
 from alma.storage.sqlite.store import SQLStorage
 from stores import NOW, execute, new_storage, rows
 

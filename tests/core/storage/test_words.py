@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval.bm25 import COMMON
-from alma.storage.relational import project_texts
-from alma.storage.relational.project_texts import MOST_TAKEN_IN
+from alma.storage.relational import text_index
+from alma.storage.relational.text_index import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
 from alma.types.memories import Memory
@@ -209,7 +209,7 @@ def test_scores_are_equal_however_few_lists_are_kept(opened: Callable[[], Store]
         add(store, project, make_outcome(task_description=text, strategy_used=""))
     anew = scores(opened().project("shop"), *WORDS)
     for most in (0, 70, 200):
-        monkeypatch.setattr(project_texts, "MOST_KEPT", most)
+        monkeypatch.setattr(text_index, "MOST_KEPT", most)
         again = opened().project("shop")
         assert [scores(again, word) for word in WORDS] == [scores(opened().project("shop"), word) for word in WORDS]
         assert scores(again, *WORDS) == anew

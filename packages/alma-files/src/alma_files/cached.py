@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from alma.storage.relational.reembedding import NEXT, SERVING
+from alma.storage.relational.reembedding import NEXT, SERVING, compared_texts
 from alma.storage.relational.rows import text_hash
-from alma.storage.relational.strategies import compared_texts
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.connections import Connection
 from alma.types.identity import Fingerprint
 from alma_files.projected import stored_values, vector_row, vectors_after
 from alma_files.projecting import SEAL

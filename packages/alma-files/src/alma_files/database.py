@@ -18,17 +18,15 @@ from alma.errors import CorruptStoreError, StorageError
 from alma.files import STORE_HEADER
 from alma.folders import lock
 from alma.journal import UPGRADED, JournalRecord
-from alma.storage.relational.reembedding import SERVING
+from alma.storage.relational.reembedding import SERVING, compared_texts
 from alma.storage.relational.rows import text_hash
-from alma.storage.relational.store_values import note_checksum
-from alma.storage.relational.strategies import compared_texts
+from alma.storage.relational.session import note_checksum
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
-from alma.storage.sqlite import driver_errors
-from alma.storage.sqlite.creating import create_database
+from alma.storage.sqlite import connections
+from alma.storage.sqlite.connections import Connection, DriverErrors, locked, storage_errors
 from alma.storage.sqlite.database import Database, _Reading
-from alma.storage.sqlite.driver_errors import DriverErrors, storage_errors
+from alma.storage.sqlite.files import create_database
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import Connection
 from alma_files.cached import add_new, replace_all, serving_cache, take_next, take_serving
 from alma_files.layout import Layout, State
 from alma_files.lines import check_chain, line_of, read_lines
@@ -82,7 +80,7 @@ class FileDatabase(Database):
         self._made_by = os.getpid()
         self._place = layout.cache / f"projection-{uuid.uuid4().hex}"
         self._values = dict(values)
-        with storage_errors(layout.folder), locked_file(layout.lock, seconds=lock_timeout or driver_errors.BUSY_SECONDS):
+        with storage_errors(layout.folder), locked_file(layout.lock, seconds=lock_timeout or connections.BUSY_SECONDS):
             layout.sweep()
             self._place.mkdir(mode=0o700)
             self._presence = os.open(self._place / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -205,7 +203,7 @@ class FileDatabase(Database):
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
         try:
             if not self._turns.acquire(timeout=seconds):
-                raise driver_errors.locked(self.path, seconds)
+                raise locked(self.path, seconds)
             self._holder = me
             try:
                 with locked_file(self.layout.lock, seconds=seconds):

@@ -15,7 +15,7 @@ from alma import folders
 from alma.errors import CorruptStoreError, StorageError
 from alma.files import STORE_HEADER
 from alma.folders import lock
-from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.connections import storage_errors
 
 FORMAT, FORMER_FORMAT = 2, 1
 """Format of the header that is written, and that of stores of a former version: their journals lead to counts and learned rules, too."""

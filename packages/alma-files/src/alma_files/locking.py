@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alma.folders import lock, unlock
-from alma.storage.sqlite.driver_errors import locked, unusable
+from alma.storage.sqlite.connections import locked, unusable
 
 PAUSE = 0.002
 

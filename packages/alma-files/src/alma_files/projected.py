@@ -6,9 +6,9 @@ from alma import journal
 from alma.journal import JournalRecord
 from alma.storage.relational.rows import PLACES, compared_text, vector_checksum
 from alma.storage.relational.seal import OpenSeal
-from alma.storage.relational.store_values import CHECKSUM, note_checksum
+from alma.storage.relational.session import CHECKSUM, note_checksum
+from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.migrations import migrate
-from alma.storage.sqlite.session import Connection
 
 _RECORDS = (
     "SELECT seq, at, actor, operation, payload, salt, digest, hash FROM journal WHERE place > ? AND place < ? ORDER BY place"

@@ -10,13 +10,13 @@ from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.logical import TABLES, PartitionKey, View, read_rows
 from alma.storage.relational.purging import drop_partitions
 from alma.storage.relational.readback import Expected, replay
+from alma.storage.relational.reembedding import compared_texts
 from alma.storage.relational.rows import PLACES, text_hash
 from alma.storage.relational.seal import OpenSeal
-from alma.storage.relational.strategies import compared_texts
 from alma.storage.relational.text_index import fill
+from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.rebuild import insert_rows
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.verify import insert_rows
 
 SEAL = OpenSeal()
 

@@ -9,11 +9,10 @@ from alma.errors import ConfigurationError, ConflictError, CorruptStoreError
 from alma.files import STORE_ENDING, STORE_HEADER
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
-from alma.storage.sqlite import driver_errors
-from alma.storage.sqlite.compacting import compact
-from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite import connections
+from alma.storage.sqlite.connections import continue_numbers, storage_errors
+from alma.storage.sqlite.files import compact
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import continue_numbers
 from alma.types.identity import Fingerprint, to_micros
 from alma.types.stored import Moved, StoreRequest
 from alma_files.database import FileDatabase
@@ -113,7 +112,7 @@ def open_files(request: StoreRequest) -> FileStorage:
 def _made(layout: Layout, request: StoreRequest) -> dict[str, str]:
     fingerprint = request.fingerprint()
     layout.begin()
-    with locked_file(layout.lock, seconds=request.lock_timeout or driver_errors.BUSY_SECONDS):
+    with locked_file(layout.lock, seconds=request.lock_timeout or connections.BUSY_SECONDS):
         values = layout.read_header()
         if values is None:
             _check_empty(layout)

@@ -12,7 +12,7 @@ from sqlalchemy.sql import ClauseElement
 from alma.storage.relational.session import VALUES, split_at_values
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
-from alma.storage.relational.statements.text import text_metadata, text_statements
+from alma.storage.relational.statements.upkeep import text_metadata, text_statements
 from alma.storage.relational.tables import metadata
 
 _NAMED = re.compile(r"%\((\w+)\)s")

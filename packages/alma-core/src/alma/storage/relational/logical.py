@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_keys import hide_key, reveal_key
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import Seal, hide_key, reveal_key
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
 from alma.types.passages import Passage

@@ -10,10 +10,9 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.protocols import Place
-from alma.storage.relational.hidden_keys import hide_key, reveal_key
 from alma.storage.relational.logical import NO_USAGE, PartitionKey, View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import Seal, hide_key, reveal_key
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory

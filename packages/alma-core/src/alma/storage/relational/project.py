@@ -29,17 +29,14 @@ from alma.protocols import (
     VectorChanges,
 )
 from alma.storage.relational import readback
-from alma.storage.relational.hidden_keys import forget_keys, reveal_operation
 from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, read_rows
 from alma.storage.relational.lookups import Lookups, Partitions
-from alma.storage.relational.project_texts import NO_LISTS, ProjectTexts
-from alma.storage.relational.rows import CONTENT
-from alma.storage.relational.seal import Seal, revealed_hash
+from alma.storage.relational.purging import traces
+from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
+from alma.storage.relational.seal import Seal, forget_keys, reveal_operation, revealed_hash
 from alma.storage.relational.session import Database, Session
-from alma.storage.relational.text_index import TextIndex
-from alma.storage.relational.traces import traces
+from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
 from alma.storage.relational.transfer import Snapshot
-from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
 from alma.storage.relational.writing import Write
 from alma.types.identity import from_micros
 from alma.types.passages import Passage

@@ -1,5 +1,7 @@
-"""How the shared code meets a database: statements by their names, run in a session; sessions from a database."""
+"""How the shared code meets a database: sessions that run statements by name, and the checksum of the store's values."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate
@@ -72,3 +74,28 @@ class Database(Protocol):
 
         `StorageError` for a second one of this thread. A database that has one writer at a time need not look at the project.
         """
+
+
+CHECKSUM = "checksum"
+
+
+def checksum(session: Session) -> str:
+    """The checksum of the other values as they are now."""
+    values = sorted((key, value) for key, value in session.all("store_values") if key != CHECKSUM)
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def note_checksum(session: Session) -> None:
+    """Stores the checksum anew. Every change of the table ends with this."""
+    session.run("store_put", {"key": CHECKSUM, "value": checksum(session)})
+
+
+def check_whole(session: Session) -> None:
+    """`CorruptStoreError` if the values are not those that were stored: a checksum made of them anew would hide that."""
+    if not is_whole(session):
+        raise CorruptStoreError("the database's id or embedder is damaged; nothing was changed, restore it from a backup")
+
+
+def is_whole(session: Session) -> bool:
+    """Returns True if the values are those that were stored."""
+    return dict(session.all("store_values")).get(CHECKSUM) == checksum(session)

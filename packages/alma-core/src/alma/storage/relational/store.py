@@ -10,8 +10,7 @@ from alma.storage.relational.copying import Copying, is_copy_of_another_state
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
 from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Database, Session
-from alma.storage.relational.store_values import is_whole, note_checksum
+from alma.storage.relational.session import Database, Session, is_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verify import Findings, examine
 from alma.types.identity import Fingerprint

@@ -1,21 +1,25 @@
-"""Full text as the shared code uses it: which memory holds which word, as a cache in the transaction of the rows."""
+"""Full text as the shared code uses it: which memory holds which stem, cached in the rows' transaction, and where a question's words stand."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import json
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
-from typing import Protocol
+from itertools import chain, groupby, islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError
+from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
-from alma.storage.stems import stems
+from alma.storage.stems import stem, stems
 from alma.text import spaced
 from alma.types.passages import Passage
+from alma.types.stored import CommonWords, TextLengths, TextLists
 
 OTHER_WEIGHT = 0.5
 """Weight of a word of another speaker; one of the owner's has 1."""
@@ -101,3 +105,229 @@ def _opened(seal: Seal, stored: bytes, name: str, row: tuple[int, int, int]) -> 
         return seal.open(stored, place=f"passage.{name}", row=row).decode(errors="replace")
     except CorruptStoreError:
         return ""
+
+
+FURTHER = 8
+"""How many times as much of a list is read next, where what was read does not show that the word is common."""
+
+MOST_KEPT, OF_A_LIST = 2_000_000, 64
+"""The entries of all lists that are kept, some 16 MB, and what a list counts beside its own."""
+
+SCOPES_KEPT = 16
+
+MOST_TAKEN_IN = 64
+"""From this number of memories that changed since the last question on, lists are read anew, which takes no longer at 10,000 memories."""
+
+NO_TEXTS = TextLengths(0, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+NO_LISTS = TextLists(NO_TEXTS.memories, NO_TEXTS.lengths, 0, 0.0, np.empty(0, np.int32), np.empty(0, np.float32), (), ())
+"""Of a project without memories, and of a question without words."""
+
+
+class Posting(NamedTuple):
+    """The memories of a project that hold a word, by place in its `TextLengths`, ascending, and how often. Unless it `is_whole`, only the first."""
+
+    places: NDArray[np.int32]
+    frequencies: NDArray[np.float32]
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TextScope:
+    """Some partitions of a project: how many memories they hold, and how much text. `is_open` marks their memories, `None` where all are."""
+
+    texts: TextLengths
+    count: int
+    total_length: float
+    is_open: NDArray[np.bool_] | None
+
+    def within(self, posting: Posting) -> Posting:
+        """Returns the part of a list that is in the scope."""
+        if self.is_open is None:
+            return posting
+        inside = self.is_open[posting.places]
+        return Posting(posting.places[inside], posting.frequencies[inside], posting.is_whole)
+
+    def first_limit(self, most: int) -> int:
+        """Returns how much of a list to read first: twice what is common if the memories of the scope are spread evenly."""
+        return 2 * (most + 1) * max(len(self.texts.memories), self.count) // self.count
+
+
+class ProjectTexts:
+    """Cache of one project: whose its texts are, how long, and the lists of words that questions asked for. Thread-safe."""
+
+    def __init__(self, index: TextIndex) -> None:
+        self._index = index
+        self._lock = threading.RLock()
+        self._start()
+        renewed_in_children(self)
+
+    def lists(self, view: View, words: Sequence[str], partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Returns the lists of the words that are not common; if none of these occurs, the end of that of the first common one."""
+        asked = list(dict.fromkeys([stem for word in words for stem in stems(word)]))
+        head, *_ = view.ends()
+        with self._lock:
+            if self._texts.upto < head:
+                self._catch_up(view, head)
+            scope = self._scope(tuple(partitions))
+            texts, most = scope.texts, common.most(scope.count)
+            found = self._inside(view, asked, scope, most, keeps=texts.upto == head)
+            rare = [held for held in found.values() if len(held.places) <= most]
+            held_by = [len(held.places) for held in rare]
+            if not any(held_by) and len(rare) < len(found):
+                first = next(word for word, held in found.items() if len(held.places) > most)
+                (whole,) = self._inside(view, [first], scope, None, keeps=texts.upto == head).values()
+                rare.append(Posting(whole.places[-common.newest :], whole.frequencies[-common.newest :]))
+                held_by.append(len(whole.places))
+        return TextLists(
+            memories=texts.memories,
+            lengths=texts.lengths,
+            count=scope.count,
+            total_length=scope.total_length,
+            places=np.concatenate([np.empty(0, np.int32), *[held.places for held in rare]]),
+            frequencies=np.concatenate([np.empty(0, np.float32), *[held.frequencies for held in rare]]),
+            sizes=[len(held.places) for held in rare],
+            held_by=held_by,
+        )
+
+    def lengths(self, view: View | None) -> TextLengths:
+        """Returns whose the texts are, and how long, as of the newest journal `seq` that the view sees; nothing if none were asked for yet."""
+        head, *_ = (0, b"", 0) if view is None else view.ends()
+        with self._lock:
+            if view is not None and 0 < self._texts.upto < head:
+                self._catch_up(view, head)
+            return self._texts
+
+    def hold(self, lengths: TextLengths) -> None:
+        """Takes in the lengths that another process knew, unless some are known."""
+        with self._lock:
+            if not self._texts.upto:
+                self._start(lengths)
+
+    def forget(self) -> None:
+        """Forgets all words: what was purged may be among them."""
+        stem.cache_clear()
+        with self._lock:
+            self._start(self._texts)
+
+    def renew_in_child(self) -> None:
+        """Keeps what is known, unless another thread was changing it."""
+        if is_held_elsewhere(self._lock):
+            self._start()
+        self._lock = threading.RLock()
+
+    def _start(self, texts: TextLengths = NO_TEXTS) -> None:
+        self._texts, self._entries = texts, 0
+        self._lists: dict[str, Posting] = {}
+        self._scopes: dict[Sequence[int], TextScope] = {}
+
+    def _catch_up(self, view: View, head: int) -> None:
+        before, lists, entries = self._texts, self._lists, self._entries
+        self._start()  # an interrupt may leave it half changed: it must not be used again then
+        span = {"project": view.project, "after": before.upto, "upto": head, "overhead": view.seal.overhead}
+        if not before.upto or next(view.session.all("removed_any", span), None) is not None:
+            self._start(_summed(view.session.all("texts", {**span, "after": 0}), head))
+            return
+        changed = _summed(view.session.all("texts_since", span), head)
+        texts = _merged(before, changed)
+        if len(changed.memories) <= MOST_TAKEN_IN and _are_last(changed.memories, before.memories):
+            lists = _extended(lists, view, texts, changed.memories)
+        else:
+            lists, entries = {}, 0
+        self._start(texts)
+        self._lists, self._entries = lists, entries + len(changed.memories)
+
+    def _scope(self, partitions: tuple[int, ...]) -> TextScope:
+        known = self._scopes.get(partitions)
+        if known is None:
+            texts = self._texts
+            is_open = np.isin(texts.partitions, partitions)
+            lengths = texts.lengths[is_open]
+            mask = None if is_open.all() else is_open
+            known = TextScope(texts, int(np.count_nonzero(lengths)), float(lengths.sum(dtype=np.float64)), mask)
+            if len(self._scopes) >= SCOPES_KEPT:
+                self._scopes = {}
+            self._scopes[partitions] = known
+        return known
+
+    def _inside(
+        self, view: View, asked: Sequence[str], scope: TextScope, most: int | None, *, keeps: bool
+    ) -> Mapping[str, Posting]:
+        """Returns the lists of words in a scope, each whole, or so far that more memories than `most` are seen to hold it.
+
+        Lists are kept, unless the texts are newer than what the view sees, or a signal handler has brought others meanwhile.
+        """
+        found: dict[str, Posting] = {}
+        limit = None if most is None or scope.count <= most else scope.first_limit(most)
+        known = self._lists if keeps and self._texts is scope.texts else {}
+        missing = list(asked)
+        while True:
+            inside = {word: scope.within(known[word]) for word in missing if word in known}
+            found |= {
+                word: held for word, held in inside.items() if held.is_whole or (most is not None and len(held.places) > most)
+            }
+            missing = [word for word in missing if word not in found]
+            if not missing:
+                return {word: found[word] for word in asked}
+            read = self._index.lists(view.session, view.project, missing, limit=limit)
+            known = {word: _placed(each, scope.texts.memories) for word, each in zip(missing, read, strict=True)}
+            if keeps and self._texts is scope.texts:
+                self._keep(known)
+            limit = None if limit is None else FURTHER * limit
+
+    def _keep(self, read: Mapping[str, Posting]) -> None:
+        """Remembers lists. When there is no more room, all others are forgotten."""
+        added = sum(len(held.places) + OF_A_LIST for held in read.values())
+        if self._entries + added > MOST_KEPT:
+            self._lists, self._entries = {}, 0
+        if added <= MOST_KEPT:
+            self._lists |= read
+            self._entries += added
+
+
+def _summed(rows: Iterable[tuple[int, int, float]], upto: int) -> TextLengths:
+    """Returns each memory with the sum of the parts of its length, of rows of memory, partition and part. None is kept as an object."""
+    table = np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(-1, 3)
+    memories, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
+    lengths = np.bincount(inverse, table[:, 2], minlength=len(memories)).astype(np.float32)
+    return TextLengths(upto, memories.astype(np.int64), table[first, 1].astype(np.int64), lengths)
+
+
+def _merged(before: TextLengths, changed: TextLengths) -> TextLengths:
+    """Returns the texts after some have changed or were added."""
+    kept = ~np.isin(before.memories, changed.memories)
+    parts = [
+        np.concatenate([getattr(before, name)[kept], getattr(changed, name)]) for name in ("memories", "partitions", "lengths")
+    ]
+    order = parts[0].argsort(kind="stable")
+    return TextLengths(changed.upto, *[part[order] for part in parts])
+
+
+def _are_last(memories: Integers, known: Integers) -> bool:
+    """Returns True if memories are newer than all known ones, whose places they leave as they are."""
+    return not len(memories) or not len(known) or bool(memories[0] > known[-1])
+
+
+def _extended(lists: Mapping[str, Posting], view: View, texts: TextLengths, memories: Integers) -> dict[str, Posting]:
+    """Returns the lists with the entries of new memories, which are the last ones of the texts. A list that is not whole stays as it is."""
+    rows = view.session.all("texts_searched_of", {"rows": json.dumps(memories.tolist())}) if lists and len(memories) else ()
+    added: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for memory, passages in searched(rows, view.project, view.seal):
+        place = int(texts.memories.searchsorted(memory))
+        for word, count in frequencies(passages).items():
+            if word in lists and lists[word].is_whole:
+                added[word].append((place, count))
+    extended = dict(lists)
+    for word, entries in added.items():
+        places, counts = zip(*entries, strict=True)
+        held = lists[word]
+        extended[word] = Posting(
+            np.append(held.places, np.array(places, np.int32)), np.append(held.frequencies, np.array(counts, np.float32))
+        )
+    return extended
+
+
+def _placed(found: WordList, memories: Integers) -> Posting:
+    """Returns a list of full text by place. Memories that are not known, since they were written later, are left out."""
+    places = memories.searchsorted(found.memories)
+    is_known = np.zeros(len(places), np.bool_) if not len(memories) else memories.take(places, mode="clip") == found.memories
+    return Posting(places[is_known].astype(np.int32), found.frequencies[is_known], found.is_whole)

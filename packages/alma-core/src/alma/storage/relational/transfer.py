@@ -11,10 +11,10 @@ from typing import Any
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_keys import hide_key
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, content_hash, passage_key, text_hash
+from alma.storage.relational.seal import hide_key
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
 from alma.types.exported import (

@@ -6,12 +6,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_keys import hide_touched, reveal_touched
 from alma.storage.relational.logical import TABLES, LogicalTable, View
 from alma.storage.relational.readback import Expected, Report, replay
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import TEXT, UNREADABLE, vector_checksum
-from alma.storage.relational.seal import Seal, revealed_hash
+from alma.storage.relational.seal import Seal, hide_touched, reveal_touched, revealed_hash
 from alma.storage.relational.session import Session
 from alma.types.reports import Problem, VerifyReport
 

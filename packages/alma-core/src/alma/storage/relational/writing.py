@@ -14,7 +14,6 @@ from alma.journal import Change, entity
 from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
-from alma.storage.relational.hidden_keys import hide_key, hide_operation, hide_touched
 from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups, Named, Partitions, RecordName
 from alma.storage.relational.purging import Purged, purge
@@ -27,7 +26,7 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import Seal, hide_key, hide_operation, hide_touched
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.types.memories import Memory

@@ -1,4 +1,5 @@
-"""The connections of this process to one SQLite file, shared by every store that is open on it.
+"""The connections of this process to one SQLite file, shared by every store that is open on it; each runs statements by name, and what the driver
+raises is translated.
 
 POSIX drops all locks of a process on a file as soon as the process closes *any* descriptor of that file
 (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite guards against itself, not against others: so nothing in ALMA opens a database file but
@@ -7,17 +8,177 @@ SQLite, also not to look at its header.
 
 import errno
 import os
+import re
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 from alma.calls import current_call, has_ended
-from alma.errors import StorageError
+from alma.errors import CorruptStoreError, StorageError
 from alma.forking import is_held_elsewhere, renewed_in_children
-from alma.storage.sqlite import driver_errors
-from alma.storage.sqlite.driver_errors import storage_errors, unusable
-from alma.storage.sqlite.session import Connection
+from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, split_at_values
+from alma.storage.sqlite.compiled import STATEMENTS
+
+MOST_ROWS = 32
+"""A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection that is a `Session`, and knows how long it waits for locks."""
+
+    waits: float
+
+    def wait_for(self, seconds: float) -> None:
+        """Waits that long for locks from now on."""
+        if self.waits != seconds:
+            self.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
+            self.waits = seconds
+
+    def all(self, statement: str, given: Given = NOTHING, /) -> Iterator[tuple[Any, ...]]:
+        """The rows that a statement finds."""
+        return self.execute(_text(statement), given)
+
+    def each(self, statement: str, given: Given = NOTHING, /) -> Iterator[dict[str, Any]]:
+        """The rows that a statement finds, by column."""
+        return _by_column(self.execute(_text(statement), given))
+
+    def many(self, statement: str, rows: Sequence[Given], /) -> Iterator[dict[str, Any]]:
+        """The rows that a statement finds for all given ones, by column."""
+        for start in range(0, len(rows), MOST_ROWS):
+            yield from _by_column(self._at_once(statement, rows[start : start + MOST_ROWS]))
+
+    def run(self, statement: str, given: Given = NOTHING, /) -> int:
+        """Runs a statement, and returns how many rows it changed."""
+        return self.execute(_text(statement), given).rowcount
+
+    def insert(self, statement: str, given: Given, /) -> int:
+        """Makes a row, and returns its number."""
+        try:
+            return self.execute(_text(statement), given).lastrowid or 0
+        except sqlite3.IntegrityError as error:
+            raise NotUniqueError(f"a row cannot be stored: {error}; see `alma verify`") from error
+
+    def run_many(self, statement: str, rows: Sequence[Given], /) -> int:
+        """Runs a statement for each of the given rows."""
+        if len(rows) > MOST_ROWS or "VALUES (" not in _text(statement):
+            return self.executemany(_text(statement), rows).rowcount if rows else 0
+        return self._at_once(statement, rows).rowcount if rows else 0
+
+    def _at_once(self, statement: str, rows: Sequence[Given]) -> sqlite3.Cursor:
+        repeated, names = _repeated(_text(statement), len(rows))
+        return self.execute(repeated, [row[name] for row in rows for name in names])
+
+
+def connection_of(session: Session) -> Connection:
+    """The connection that a session of this room is."""
+    assert isinstance(session, Connection)
+    return session
+
+
+def _text(statement: str) -> str:
+    """The text of a statement. A rare one is compiled here, which loads SQLAlchemy, once a process."""
+    if statement not in STATEMENTS:
+        from alma.storage.sqlite.compiling import compiled_statements
+
+        STATEMENTS[statement] = compiled_statements()[statement]
+    return STATEMENTS[statement]
+
+
+def _by_column(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
+    names = [column[0] for column in cursor.description]
+    return (dict(zip(names, values, strict=True)) for values in cursor)
+
+
+@lru_cache(maxsize=512)
+def _repeated(statement: str, count: int) -> tuple[str, Sequence[str]]:
+    """The statement with its row of values repeated, and the names of what each of these takes, in order."""
+    head, row, tail = split_at_values(statement)
+    rows = ", ".join([re.sub(r":\w+", "?", row)] * count)
+    return f"{head}{rows}{tail}", re.findall(r":(\w+)", row)
+
+
+def continue_numbers(session: Session) -> None:
+    """Has row numbers go on after all that were copied. Of passages that are gone, those of the newest rows may be among them."""
+    connection = connection_of(session)
+    ((gone,),) = connection.execute("SELECT coalesce(max(passage), 0) FROM removed")
+    if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
+
+
+BUSY_SECONDS = 30.0
+"""How long a call waits for other processes, unless the store or the caller asks for another time."""
+
+_SIGNS_OF_DAMAGE = ("malformed", "not a database", "Could not decode")
+
+_SIGNS_OF_NO_ACCESS = ("unable to open", "readonly")
+
+
+@contextmanager
+def storage_errors(path: Path, waits: Callable[[], float] | None = None) -> Iterator[None]:
+    """Translates errors of the driver and of the file system; `waits` as for `DriverErrors`."""
+    try:
+        with DriverErrors(path, waits):
+            yield
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def unusable(path: Path, error: OSError) -> StorageError:
+    """The error for a file that the operating system refuses."""
+    return StorageError(f"{path} cannot be used: {error.strerror or error}")
+
+
+class DriverErrors:
+    """Translates what the driver raises in a `with` block. Errors of other files than the database pass through."""
+
+    def __init__(self, path: Path, waits: Callable[[], float] | None = None) -> None:
+        """`waits` gives the seconds that a call waits for a lock, `BUSY_SECONDS` by default."""
+        self._path = path
+        self._waits = waits or (lambda: BUSY_SECONDS)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # the driver also fails to decode damaged names
+            raise _translated(error, self._path, self._waits()) from error
+
+
+def locked(path: Path, seconds: float) -> StorageError:
+    """The error for a file that others write to for longer than a call waits."""
+    return StorageError(f"{path} was locked by another process for more than {seconds:g} s; try again")
+
+
+def _translated(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+    if isinstance(error, sqlite3.OperationalError):
+        return _operational(error, path, waited)
+    if "not a database" in str(error):
+        return CorruptStoreError(f"{path} is not an ALMA database; move it away or restore it from a backup")
+    if isinstance(error, sqlite3.DatabaseError | UnicodeDecodeError) and not isinstance(error, sqlite3.ProgrammingError):
+        return CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`")
+    return StorageError(f"{path}: {error}")  # another thread closed it meanwhile
+
+
+def _operational(error: sqlite3.OperationalError, path: Path, waited: float) -> StorageError:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return locked(path, waited)
+    if "no such " in text:
+        return CorruptStoreError(
+            f"{path} is damaged, or a newer ALMA has changed its tables since it was opened here ({text}); open it again, with that version "
+            "if there is one, or else restore it from a backup"
+        )
+    if any(sign in text for sign in _SIGNS_OF_DAMAGE):
+        return CorruptStoreError(f"{path} is damaged ({text}); restore it from a backup")
+    if any(sign in text for sign in _SIGNS_OF_NO_ACCESS):
+        return StorageError(f"{path}: {text}; SQLite has to read and write it, and to write in its folder, also for a look")
+    return StorageError(f"{path}: {text}")
+
 
 MOST_FREE = 8
 """The number of idle connections that are kept, each with its cached pages."""
@@ -38,7 +199,7 @@ _SETTINGS = (
 
 def connect(path: Path) -> Connection:
     """A connection in autocommit that any thread may use and close."""
-    seconds = driver_errors.BUSY_SECONDS
+    seconds = BUSY_SECONDS
     connection = sqlite3.connect(
         path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
     )

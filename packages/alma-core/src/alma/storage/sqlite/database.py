@@ -13,10 +13,16 @@ from alma.calls import has_ended
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
 from alma.storage.lock_timeout import timeout_here
-from alma.storage.sqlite import driver_errors
-from alma.storage.sqlite.connections import Connections, release, shared_connections
-from alma.storage.sqlite.driver_errors import DriverErrors, locked, storage_errors
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite import connections
+from alma.storage.sqlite.connections import (
+    Connection,
+    Connections,
+    DriverErrors,
+    locked,
+    release,
+    shared_connections,
+    storage_errors,
+)
 
 OLDEST_SQLITE = (3, 37, 0)
 
@@ -97,7 +103,7 @@ class Database:
 
     def _waits(self) -> float:
         asked = self._asked()
-        return driver_errors.BUSY_SECONDS if asked is None else asked
+        return connections.BUSY_SECONDS if asked is None else asked
 
     def _take(self, waits: float | None = None) -> Connection:
         if self._is_closed:

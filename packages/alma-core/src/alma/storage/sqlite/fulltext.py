@@ -1,8 +1,8 @@
 """Full text by FTS5: one table a project, a cache in the same transaction as the rows.
 
-FTS5 gets the stems of `alma.storage.stems`, keyed hashes of these in an encrypted store, and leaves them as they are. They are sorted: FTS5 keeps the
-place of each, and in a file that shows the order of hashes these could be guessed. A memory has two documents, its own words under twice its row
-number and the words of others one above, so that a document's number alone says whose words they are.
+FTS5 gets the stems of `alma.storage.stems`, keyed hashes of these in an encrypted store, and leaves them as they are. They are
+sorted: FTS5 keeps the place of each, and in a file that shows the order of hashes these could be guessed. A memory has two documents, its own words
+under twice its row number and the words of others one above, so that a document's number alone says whose words they are.
 """
 
 import json
@@ -13,11 +13,10 @@ from itertools import chain, islice
 
 import numpy as np
 
-from alma.storage.relational.hidden_keys import terms_of
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import Seal, terms_of
 from alma.storage.relational.session import Session
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordList, own_and_other
-from alma.storage.sqlite.session import Connection, connection_of
+from alma.storage.sqlite.connections import Connection, connection_of
 
 FEW = 8
 """At most this number of documents are written by one statement."""

@@ -10,8 +10,8 @@ from alma.errors import ConfigurationError
 from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.text_index import fill
+from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.sqlite.session import Connection
 
 Migration = Callable[[Connection, Seal], None]
 

@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import sqlite3
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -17,18 +16,17 @@ from pathlib import Path
 from alma import folders
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.journal import RETIRED_TABLE
-from alma.storage.encryption.envelope import ENCRYPTION, any_seal, is_former, new_envelope
+from alma.storage.encryption.keys import ENCRYPTION, any_seal, is_former, new_envelope
 from alma.storage.encryption.rows import open_row, seal_row
 from alma.storage.relational.logical import View
 from alma.storage.relational.rows import Row
 from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.store_values import check_whole, note_checksum
+from alma.storage.relational.session import check_whole, note_checksum
 from alma.storage.relational.text_index import fill
-from alma.storage.sqlite.connections import connect, file_at, is_open_here
-from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.connections import Connection, connect, file_at, is_open_here, storage_errors
+from alma.storage.sqlite.files import draft_beside
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE
-from alma.storage.sqlite.session import Connection
 
 _LOG = logging.getLogger("alma")
 
@@ -83,19 +81,14 @@ def _replace(path: Path, seals: _Seals) -> None:
             raise ConfigurationError(f"there is no store at {path}; `ALMA.open` with an encryption_key makes an encrypted one")
     if is_open_here(path):
         raise StorageError(f"{path} is open in this process; close it first")
-    with storage_errors(path), folders.making_in(path.parent), _alone_with(path) as source:
+    with storage_errors(path), _alone_with(path) as source:
         check_whole(source)
         values = dict(source.all("store_values"))
         before, envelope, after = seals(values)
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
-        try:
-            draft.touch(mode=0o600, exist_ok=False)
+        with draft_beside(path) as draft:
             _check_same(draft, after, _fill(draft, source, before, after, envelope))
             _drop_copies(path, values["id"])
             draft.replace(path)
-        finally:
-            for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
-                leftover.unlink(missing_ok=True)
         folders.sync(path.parent)
         _overwrite(source, path)
 

@@ -8,21 +8,16 @@ from datetime import datetime
 from pathlib import Path
 
 from alma.errors import ConflictError, CorruptStoreError
-from alma.storage.encryption.envelope import ENCRYPTION, new_envelope, opened_seal
+from alma.storage.encryption.keys import ENCRYPTION, new_envelope, opened_seal
 from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import Session, check_whole, note_checksum
 from alma.storage.relational.store import RelationalStore
-from alma.storage.relational.store_values import check_whole, note_checksum
-from alma.storage.sqlite.backup import copy_database
-from alma.storage.sqlite.compacting import compact
-from alma.storage.sqlite.creating import create_database, remove_drafts
+from alma.storage.sqlite.connections import Connection, continue_numbers, storage_errors
 from alma.storage.sqlite.database import Database
-from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.files import compact, copy_database, create_database, remove_drafts
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
-from alma.storage.sqlite.rebuild import rebuild, unembedded
-from alma.storage.sqlite.session import Connection, continue_numbers
-from alma.storage.sqlite.verify import verify
+from alma.storage.sqlite.verify import rebuild, unembedded, verify
 from alma.types.identity import Fingerprint, to_micros
 from alma.types.reports import VerifyReport
 from alma.types.stored import Copied, StoreRequest

@@ -14,11 +14,11 @@ from pathlib import Path
 from alma import folders
 from alma.errors import StorageError
 from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.store_values import note_checksum
+from alma.storage.relational.session import note_checksum
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
-from alma.storage.sqlite.creating import draft_beside
+from alma.storage.sqlite.connections import Connection, storage_errors
 from alma.storage.sqlite.database import Database
-from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.files import draft_beside
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import (
     BEFORE_UPGRADE,
@@ -31,7 +31,6 @@ from alma.storage.sqlite.migrations import (
     note_migration,
     restore_indexes,
 )
-from alma.storage.sqlite.session import Connection
 
 _RENEWED = ("memory", "passage")
 """Tables that former layouts defined otherwise."""

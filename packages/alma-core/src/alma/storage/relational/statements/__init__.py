@@ -2,9 +2,8 @@
 
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.statements.copying import copying_statements
 from alma.storage.relational.statements.main import main_statements
-from alma.storage.relational.statements.upkeep import rare_statements, upkeep_statements
+from alma.storage.relational.statements.upkeep import copying_statements, rare_statements, upkeep_statements
 
 
 def usual_statements() -> dict[str, ClauseElement]:

@@ -1,8 +1,11 @@
 """The statements of figures, export, verification, purging and re-embedding."""
 
 import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text, delete, func, select
 from sqlalchemy.sql import ClauseElement
 
+from alma.storage.relational import tables
+from alma.storage.relational.copying import COPIED
 from alma.storage.relational.statements.pieces import (
     JOURNAL,
     MEMORY,
@@ -21,6 +24,7 @@ from alma.storage.relational.statements.pieces import (
     ignoring,
     ignoring_from,
     in_journal,
+    inserting,
     number,
     optional,
     replacing,
@@ -197,4 +201,42 @@ def _next_vectors() -> dict[str, ClauseElement]:
         .limit(number("limit"))
         .offset(ZERO),
         "vector_delete": sa.delete(VECTOR).where(_v.row == number("of_row")),
+    }
+
+
+def copying_statements() -> dict[str, ClauseElement]:
+    """All of them, by name."""
+    found: dict[str, ClauseElement] = {}
+    for name in COPIED:
+        table = tables.metadata.tables[name]
+        found[f"copy_{name}"] = select(table).order_by(*table.primary_key.columns)
+        found[f"copied_{name}"] = inserting(table)
+        found[f"copied_count_{name}"] = select(func.count()).select_from(table)
+    return found
+
+
+_ROW = BigInteger().with_variant(Integer(), "sqlite")
+
+text_metadata = MetaData()
+
+WORD = Table(
+    "word",
+    text_metadata,
+    Column("project", _ROW, primary_key=True),
+    Column("stem", Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True),
+    Column("memory", _ROW, primary_key=True, index=True),
+    Column("own", Integer, nullable=False),
+    Column("other", Integer, nullable=False),
+)
+
+
+def text_statements() -> dict[str, ClauseElement]:
+    """All of them, by name."""
+    return {
+        "word_insert": inserting(WORD),
+        "words_clear": delete(WORD).where(WORD.c.project == number("of_project")),
+        "words_delete": delete(WORD).where(WORD.c.project == number("of_project"), WORD.c.memory == number("of_memory")),
+        "word_lists": select(WORD.c.stem, WORD.c.memory, WORD.c.own, WORD.c.other)
+        .where(WORD.c.project == number("project"), WORD.c.stem.in_(given_in("stems")))
+        .order_by(WORD.c.stem, WORD.c.memory),
     }
