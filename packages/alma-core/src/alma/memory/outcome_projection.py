@@ -99,6 +99,12 @@ class OutcomeProjections:
                 self._views.popitem(last=False)
 
     @contextmanager
+    def at_hand(self, *, reader: str, user: str | None) -> Iterator[View | None]:
+        """Yields what a reader was last given, whatever changed since; `None` if it is not kept. One thread at a time holds it."""
+        with self._lock:
+            yield self._views.get((reader, user, True, self._users.value))
+
+    @contextmanager
     def among(self, scope: ReadableScope, is_wanted: Wanted, *, reader: str) -> Iterator[View]:
         """Yields what a reader may read of those outcomes that are wanted, say of a past time. Nothing of it is kept."""
         with self._project.moment():

@@ -97,6 +97,11 @@ def fault_in_rule(body: Mapping[str, Any]) -> str | None:
     return None
 
 
+def is_rule_id(given: str) -> bool:
+    """Returns True for an id of the form that `rule_id` gives, a UUID of version 5. A rule of a former version may have another."""
+    return given[14:15] == "5"
+
+
 def rule_id(owner: str, side: str, anchor: str) -> str:
     """Returns the id of a rule: the same for the same owner, side and first outcome, in every process and after an import."""
     digest = sha256(f"{owner}\0{side}\0{anchor}".encode()).digest()[:16]

@@ -12,7 +12,6 @@ from alma.memory.episodes.records import Lease, ending_body, get, of_run, openin
 from alma.memory.learn.learn import LearnRequest, outcome_from
 from alma.memory.learn.storing import Entry, common_actor, comparison_vectors, embed, put, put_corrected
 from alma.memory.room import Room
-from alma.memory.rules import Rule, read_records
 from alma.protocols import Lookups, Write
 from alma.text import quoted
 from alma.types.episodes import END, EPISODE, RUN, EpisodeRecord, EpisodeStatus
@@ -65,26 +64,28 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
     # Where nothing is learned, an embedder that is away does not keep the episodes open.
     vectors, kept = (embed(room, entries), comparison_vectors(room)) if entries else ({}, {})
     actor = common_actor(one.ended.agent for one in closings)
+    given: dict[str, Any] = {"actor": actor, "operation": operation, "at": to_micros(at)}
 
-    rules: dict[str, Rule] = {}
-    for closing in closings:
-        rules |= usage.rules_among(room, _named(closing), agent=closing.ended.agent, user_id=closing.ended.user_id)
-    with room.project.write(actor=actor, operation=operation, at=to_micros(at)) as write:
-        write.keep_vectors(kept)
-        ended = _put_endings(room, write, made, read_records(write.stored, rules))
-        for each in made:
-            if each.outcome is not None and each.was is None:
-                put(write, Entry(each.outcome, each.passages), vectors, at=to_micros(at))
-            elif each.outcome is not None:
-                put_corrected(write, each.outcome, vectors, at=to_micros(at))
-    return ended
+    def write_endings(read: usage.ReadRecords) -> list[EpisodeRecord]:
+        with room.project.write(**given) as write:
+            write.keep_vectors(kept)
+            ended = _put_endings(room, write, made, read(write.stored))
+            for each in made:
+                if each.outcome is not None and each.was is None:
+                    put(write, Entry(each.outcome, each.passages), vectors, at=given["at"])
+                elif each.outcome is not None:
+                    put_corrected(write, each.outcome, vectors, at=given["at"])
+        return ended
+
+    return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)
 
 
-def _named(closing: Closing) -> list[str]:
+def _named(closing: Closing) -> usage.Named:
     """Returns the ids of what an episode was shown, if its usage is known, and of what is credited already."""
     ended, before = closing.ended, closing.before
     shown = [exposure.memory_id for exposure in ended.shown] if ended.used is not None else []
-    return [*shown, *(ended.used or ()), *ended.credited, *(before.credited if before else ())]
+    ids = [*shown, *(ended.used or ()), *ended.credited, *(before.credited if before else ())]
+    return ended.agent, ended.user_id, ids
 
 
 def _put_endings(room: Room, write: Write, made: Sequence[_Made], records: Mapping[str, RuleRecord]) -> list[EpisodeRecord]:

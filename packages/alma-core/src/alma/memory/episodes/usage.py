@@ -2,17 +2,20 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import TypeVar
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.memory.rules import Rule, as_memory, count_use, find_rules, read_records
+from alma.memory.rules import Rule, all_rules, as_memory, count_use, find_rules, read_records
 from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import FeedbackReport, UsageReport
-from alma.types.rules import RuleRecord
+from alma.types.rules import RuleRecord, is_rule_id
 from alma.types.scope import user_in
 from alma.types.tags import not_an_id
 
@@ -20,6 +23,19 @@ _LOG = logging.getLogger("alma")
 
 MOST_NAMED = 20
 """Limit on the unknown ids that the log names."""
+
+Named = tuple[str, str | None, Sequence[str]]
+"""An agent, the user it works for, and the ids that it names."""
+
+ReadRecords = Callable[[Lookups], Mapping[str, RuleRecord]]
+"""Reads the records of the learned rules among the ids of a write, by id."""
+
+T = TypeVar("T")
+
+
+class _UnexplainedError(Exception):
+    """Raised in a write for an id that is neither of a stored memory nor of a rule that this process read last."""
+
 
 _Sorted = tuple[list[str], list[str]]
 """Ids of memories that an agent can see, and other ids."""
@@ -43,13 +59,59 @@ def _count_each(
     room: Room, ids: Sequence[str], column: Callable[[str], str], agent: str, user: str | None, *, call: str
 ) -> _Sorted:
     """Adds 1 to a usage count of each of the memories that the agent can see. Others are logged and left out."""
-    rules = rules_among(room, ids, agent=agent, user_id=user)
-    with room.project.write(actor=agent, operation=call, at=room.now()) as write:
-        records = read_records(write.stored, rules)
-        found = _visible(room, write.stored, ids, agent, user, records)
-        count(write, {one: {column(one): 1} for one in found[0]}, records)
+
+    def write_counts(read: ReadRecords) -> _Sorted:
+        with room.project.write(actor=agent, operation=call, at=room.now()) as write:
+            records = read(write.stored)
+            found = _visible(room, write.stored, ids, agent, user, records)
+            count(write, {one: {column(one): 1} for one in found[0]}, records)
+        return found
+
+    found = write_with_rules(room, [(agent, user, ids)], write_counts)
     _warn_of(found[1], agent, call)
     return found
+
+
+def write_with_rules(room: Room, named: Sequence[Named], write: Callable[[ReadRecords], T]) -> T:
+    """Makes a write that reads the records of the learned rules among the ids that agents name.
+
+    The rules are those that this process read last. If they leave an id unexplained, the write is made again with the rules as they are now.
+    """
+    at_hand = _rules_at_hand(room, named)
+    if at_hand is not None:
+        ids = {one for *_, given in named for one in given}
+        with suppress(_UnexplainedError):
+            return write(lambda stored: _explained(stored, at_hand, ids))
+    found: dict[str, Rule] = {}
+    for agent, user, given in named:
+        found |= rules_among(room, given, agent=agent, user_id=user)
+    return write(lambda stored: read_records(stored, found))
+
+
+def _rules_at_hand(room: Room, named: Sequence[Named]) -> dict[str, Rule] | None:
+    """Returns the learned rules among the ids without reading from the store; `None` if an id may be of a rule and the agent read none yet."""
+    found: dict[str, Rule] = {}
+    for agent, user, given in named:
+        with room.projections.at_hand(reader=agent, user=user) as view:
+            recorded = set[str]() if view is None else view.records.ids
+            wanted = {one for one in given if is_rule_id(one) or one in recorded}
+            if wanted and view is None:
+                return None
+            if wanted and view is not None:
+                found |= {rule.id: rule for rule in all_rules(view) if rule.id in wanted}
+    return found
+
+
+def _explained(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str]) -> Mapping[str, RuleRecord]:
+    """Returns the records of rules. `_UnexplainedError` if one was archived, or rests on an outcome that is gone, or if an id is of no memory."""
+    records = read_records(stored, rules)
+    rows = [(record, rules[key].row) for key, record in records.items()]
+    resting = [(*record.anchors, *(row.anchors if record.version else row.outcomes)) for record, row in rows]
+    memories = {*ids, *chain.from_iterable(resting)} - records.keys()
+    is_any_gone = len(stored.find(memories)) < len(memories)
+    if is_any_gone or any(record.archived_at is not None for record in records.values()):
+        raise _UnexplainedError
+    return records
 
 
 def rules_among(room: Room, ids: Sequence[str], *, agent: str, user_id: str | None) -> dict[str, Rule]:
