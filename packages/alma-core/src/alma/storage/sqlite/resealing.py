@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from alma import folders
@@ -157,21 +158,22 @@ def _tables(connection: Connection) -> list[str]:
 
 def _copy_table(table: str, source: Connection, target: Connection, before: Seal, after: Seal) -> int:
     """Copies the rows of a table, and returns their sum."""
-    found, total = source.execute(f'SELECT * FROM "{table}"'), 0  # noqa: S608 - a table of ours, as below
-    names = [column[0] for column in found.description]
-    columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)
-    target.execute(f'DELETE FROM "{table}"')  # noqa: S608
-    while rows := found.fetchmany(ROWS_AT_ONCE):
-        clear = [_opened(table, dict(zip(names, row, strict=True)), before) for row in rows]
-        total += sum(_number(table, row) for row in clear)
+    total, found = 0, _clear_rows(table, source, before)
+    target.execute(f'DELETE FROM "{table}"')  # noqa: S608 - a table of ours, as below
+    while rows := list(islice(found, ROWS_AT_ONCE)):
+        total += sum(_number(table, row) for row in rows)
+        columns, marks = ", ".join(f'"{name}"' for name in rows[0]), ", ".join(f":{name}" for name in rows[0])
         insertion = f'INSERT INTO "{table}" ({columns}) VALUES ({marks})'  # noqa: S608
-        target.executemany(insertion, [seal_row(table, row, after) for row in clear])
+        target.executemany(insertion, [seal_row(table, row, after) for row in rows])
     return total
 
 
-def _opened(table: str, row: Row, seal: Seal) -> Row:
+def _clear_rows(table: str, connection: Connection, seal: Seal) -> Iterator[Row]:
+    """Yields the rows of a table in clear. `CorruptStoreError` for a damaged one."""
+    found = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - a table of ours
+    names = [column[0] for column in found.description]
     try:
-        return open_row(table, row, seal)
+        yield from (open_row(table, dict(zip(names, row, strict=True)), seal) for row in found)
     except (CorruptStoreError, ValueError) as error:
         raise CorruptStoreError(f"a row of {table} is damaged ({error}); nothing was changed, see `alma verify`") from error
 
@@ -179,10 +181,7 @@ def _opened(table: str, row: Row, seal: Seal) -> Row:
 def _check_same(draft: Path, seal: Seal, total: int) -> None:
     """`CorruptStoreError` if a file, read back row by row, does not hold rows of this sum."""
     with closing(connect(draft)) as target:
-        for table in _tables(target):
-            found = target.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - a table of ours
-            names = [column[0] for column in found.description]
-            total -= sum(_number(table, _opened(table, dict(zip(names, row, strict=True)), seal)) for row in found)
+        total -= sum(_number(table, row) for table in _tables(target) for row in _clear_rows(table, target, seal))
     if total:
         raise CorruptStoreError("the new file does not hold what the former one does; nothing was changed, see `alma verify`")
 
