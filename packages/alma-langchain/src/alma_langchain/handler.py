@@ -17,8 +17,8 @@ from alma_integration import Run, RunContext, noted_on
 from alma_langchain.classic import Waiting, runs_in, waits
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
-from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, ToolCall, end_by, thread_of
-from alma_langchain.tree import Heard, Part, Place, Threads, Tree
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, end_by, thread_of
+from alma_langchain.tree import Attended, Heard, Part, Place, Threads, ToolCall, Tree
 
 if TYPE_CHECKING:
     from langgraph.callbacks import GraphCallbackHandler
@@ -45,15 +45,19 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     raise_error = True  # errors of ALMA are contained elsewhere; one that arrives here is meant to be raised
     _is_inside = False
-    """True for the copy that LangChain's hook finds: it follows only parts of runs, because other chains of the context are not the
-    handler's."""
+    """True for a handler of middleware, and for the copy that LangChain's hook finds: it follows only parts of runs, because other chains
+    of the context are not the handler's."""
     tools = misplaced("middleware", "middleware=[ALMAMiddleware(alma, agent=…)]")
 
-    def _set_up(self, recorder: Recorder, *, is_given: bool = False) -> None:
+    def _set_up(self, recorder: Recorder, *, is_given: bool = False, attended: Attended | None = None) -> None:
         """With `is_given`, a memory puts the run to follow into the inputs: none is begun here, and the handler waits for that run
-        only."""
+        only. With `attended`, it follows only that run of middleware."""
         super()._set_up(recorder)
         self.tree = Tree()
+        self.attended = attended
+        if attended is not None:
+            self._is_inside = True
+            self.tree.attend(attended)
         self.threads = Threads()
         self._waiting: Waiting | None = waits(self) if is_given else None
 
@@ -85,7 +89,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """Ends a run, or suspends it for resumption."""
         is_whole = self._begin_streamed(run_id, kwargs)
-        run, end = self._returned(run_id, outputs, is_whole)
+        run, end = self.returned(run_id, outputs, is_whole=is_whole)
         if run is not None and end is None:
             run.suspend()
         elif run is not None:
@@ -154,7 +158,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             part.heard.waiting.is_taken = True
         return part.heard.run
 
-    def _returned(self, run_id: UUID, outputs: Any, is_whole: bool) -> tuple[Run | None, Any]:
+    def returned(self, run_id: UUID, outputs: Any, *, is_whole: bool = True) -> tuple[Run | None, Any]:
         """Returns the run that a chain ends, and its end; the end is `None` if the run is interrupted. A stream
         that was given up has a neutral end."""
         part = self.tree.part(run_id)
@@ -169,10 +173,11 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         with self.recorder.guard("the answer of a run was not read", run):
             if part.heard.is_interrupted or (isinstance(outputs, Mapping) and "__interrupt__" in outputs):
                 return run, None
-            end["messages"] = messages = last_exchange(outputs)
+            end["messages"] = messages = last_exchange(outputs, self.attended.asked if self.attended else None)
             end["outputs"] = dict(outputs) if isinstance(outputs, Mapping) else {}
-            self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
-            end["answer"] = final_answer(outputs)
+            if self.attended is None:  # middleware reads these before each call of the model
+                self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
+            end["answer"] = final_answer({**outputs, "messages": messages} if self.attended else outputs)
             said = said_by_model(messages)
             run.model_said(*(said if any(said) else [end["answer"]]))
         return run, end
@@ -188,7 +193,8 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         elif not (part.is_outermost or part.is_apart):
             name, inputs = part.name or (serialized or {}).get("name") or "tool", kwargs.get("inputs")
             arguments = inputs if isinstance(inputs, Mapping) else {}
-            part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "")
+            tool = self.attended.tools.get(name) if self.attended is not None else None
+            part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "", tool)
         part.set_apart()
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> Any:
@@ -277,7 +283,7 @@ class AsyncALMACallbackHandler(ALMACallbackHandler):
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         is_whole = self._begin_streamed(run_id, kwargs)
-        run, end = self._returned(run_id, outputs, is_whole)
+        run, end = self.returned(run_id, outputs, is_whole=is_whole)
         if run is not None:
             await asyncio.shield(asyncio.to_thread(run.suspend) if end is None else run.aend(**end))
 
