@@ -14,10 +14,9 @@ from langchain_core.outputs import LLMResult
 
 from alma import ALMA
 from alma_integration import Run, RunContext, noted_on
-from alma_langchain.classic import Waiting, runs_in, waits
-from alma_langchain.misplaced import misplaced
+from alma_langchain.classic import await_runs, runs_in
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
-from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, end_by, thread_of
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, end_by, misplaced, thread_of
 from alma_langchain.tree import Attended, Heard, Part, Place, Threads, ToolCall, Tree
 
 if TYPE_CHECKING:
@@ -59,7 +58,11 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             self._is_inside = True
             self.tree.attend(attended)
         self.threads = Threads()
-        self._waiting: Waiting | None = waits(self) if is_given else None
+        self._is_given = is_given
+        self.is_taken = False
+        """True when the handler no longer waits for runs of its context."""
+        if is_given:
+            await_runs(self)
 
     # Chains.
 
@@ -75,13 +78,15 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             return
         heard = part.heard
         mine = next((run for run in given if self._is_mine(run)), None)
-        if self._waiting is not None:
-            self._waiting.is_taken = True
-        elif "langchain_classic" in sys.modules:
-            heard.waiting = waits(self._inside())  # such chains do not pass on the handlers that they were created with
+        if self._is_given:
+            self.is_taken = True
+        elif "langchain_classic" in sys.modules:  # such chains do not pass on the handlers that they were created with
+            heard.inside = copy.copy(self)
+            heard.inside._is_inside = True
+            await_runs(heard.inside)
         if mine is not None and mine.run_id is None:  # otherwise another handler follows it
             heard.run, mine.run_id = mine, str(run_id)
-        elif mine is None and self._waiting is None:
+        elif mine is None and not self._is_given:
             heard.place, heard.is_streamed = self._place(heard, part.name), inputs == _STREAMED
             if not heard.is_streamed:
                 self._begin_with(heard, inputs)
@@ -100,11 +105,6 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         self._begin_streamed(run_id, kwargs)
         if (run := self._left(run_id)) is not None:
             end_by(error, run)
-
-    def _inside(self) -> "ALMACallbackHandler":
-        made = copy.copy(self)
-        made._is_inside = True
-        return made
 
     def _entered(self, run_id: UUID, event: Mapping[str, Any]) -> Part | None:
         if self._is_inside and (self.tree.part(run_id) or not self.tree.part(event.get("parent_run_id"))):
@@ -154,8 +154,8 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         part = self.tree.left(run_id)
         if part is None or not part.is_outermost:
             return None
-        if part.heard.waiting is not None:
-            part.heard.waiting.is_taken = True
+        if part.heard.inside is not None:
+            part.heard.inside.is_taken = True
         return part.heard.run
 
     def returned(self, run_id: UUID, outputs: Any, *, is_whole: bool = True) -> tuple[Run | None, Any]:

@@ -10,9 +10,8 @@ from alma import ALMA
 from alma.errors import MissingDependencyError
 from alma_integration import Identity, Run, RunContext
 from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
-from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import messages_since
-from alma_langchain.recorder import Following, Recorder, RunOptions, run_context
+from alma_langchain.recorder import Following, Recorder, RunOptions, misplaced, run_context
 from alma_langchain.tree import Attended, ToolCall
 
 try:

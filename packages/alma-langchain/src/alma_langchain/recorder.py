@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self, Unpack
+from typing import Any, NoReturn, Self, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
@@ -171,6 +171,16 @@ class Following(Recording):
 
     def _set_up(self, recorder: Recorder) -> None:
         self._integration = recorder
+
+
+def misplaced(kind: str, instead: str) -> Any:
+    """Returns a property that LangChain reads on another kind of object; reading it raises an error that says what to pass instead."""
+    error = ConfigurationError if kind == "middleware" else AttributeError  # LangChain ignores an AttributeError on middleware
+
+    def refuse(owner: object) -> NoReturn:
+        raise error(f"{type(owner).__name__} is no {kind}; give {instead}")
+
+    return property(refuse)
 
 
 def run_context(context: Any = None, *, metadata: Mapping[str, Any] | None = None) -> RunContext:

@@ -10,7 +10,6 @@ from uuid import UUID
 from langchain_core.tools import BaseTool
 
 from alma_integration import Bounded, Run, RunContext
-from alma_langchain.classic import Waiting
 
 MOST_RUNS = 10_000
 """Limit on threads, and on runs whose end was never reported; the oldest are evicted."""
@@ -30,7 +29,7 @@ class Place(NamedTuple):
 class Heard:
     """An outermost run that a handler follows. `run` is `None` until it begins. `settled` are the ids of tool calls whose outcome is
     known, `refused` those of calls that were refused. The input of a streamed sequence is known when it ends: until then its steps are
-    kept in `held`."""
+    kept in `held`. `inside` is the copy of the handler that waits for parts of the run which are not passed on to it."""
 
     run_id: UUID
     context: RunContext
@@ -38,7 +37,7 @@ class Heard:
     settled: set[str] = field(default_factory=set)
     place: Place | None = None
     is_interrupted: bool = False
-    waiting: Waiting | None = None
+    inside: Any = None
     is_streamed: bool = False
     refused: set[str] = field(default_factory=set)
     held: list[Callable[[], object]] = field(default_factory=list)
