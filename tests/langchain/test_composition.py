@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware, before_agent
+from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware, ToolCallRequest, before_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -76,7 +77,7 @@ def test_what_is_kept_in_a_checkpoint_is_plain_and_of_this_run_only(alma: ALMA, 
         agent.invoke({"messages": [("user", "Water the plants")]}, THREAD, durability="sync")
     assert "msgpack" not in caplog.text.lower()
     assert "deserializ" not in caplog.text.lower()
-    assert set(seen[0]["ALMAMiddleware"]) == {"key", "asked", "episode"}
+    assert set(seen[0]["ALMAMiddleware"]) == {"asked", "episode"}
     assert "blue-green" not in str(seen)
     assert seen[0]["ALMAMiddleware"]["episode"] != seen[1]["ALMAMiddleware"]["episode"]
     assert agent.get_state(THREAD).values["alma_memory_runs"] == {"ALMAMiddleware": {}}
@@ -141,6 +142,56 @@ def test_an_error_inside_an_agent_inside_a_tool_ends_both(alma: ALMA) -> None:
     assert len(steps(alma)) == 2
 
 
+class Repairing(AgentMiddleware):
+    """Answers a call that fails, in place of the tool or after it."""
+
+    def __init__(self, *, is_called: bool) -> None:
+        self.is_called = is_called
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Any) -> ToolMessage:
+        if self.is_called:
+            with suppress(RuntimeError):
+                handler(request)
+        return ToolMessage("deployed", tool_call_id=request.tool_call["id"])
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Any) -> ToolMessage:
+        if self.is_called:
+            with suppress(RuntimeError):
+                await handler(request)
+        return ToolMessage("deployed", tool_call_id=request.tool_call["id"])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_answer_in_place_of_a_tool_is_a_step_and_one_after_the_tool_changes_no_step(alma: ALMA, is_async: bool) -> None:
+    for is_called in (False, True):
+        middleware = [ALMAMiddleware(alma, agent="dev"), Repairing(is_called=is_called)]
+        agent = create_agent(scripted(call("deploy", way="rolling"), "Done."), [deploy], middleware=middleware)
+        invoke(agent, is_async=is_async)
+    assert steps(alma) == [
+        ('deploy(way="rolling")', True, None),
+        ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff"),
+    ]
+    assert runs(alma) == [("dev", "unverified")] * 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_one_middleware_follows_an_agent_and_an_agent_inside_its_tool(alma: ALMA, is_async: bool) -> None:
+    learning = ALMAMiddleware(alma, agent="dev")
+    inner = create_agent(scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[learning])
+
+    @tool
+    def delegate(task: str) -> str:
+        """Has another agent do it."""
+        return str(inner.invoke({"messages": [("user", task)]})["messages"][-1].text)
+
+    outer = create_agent(scripted(call("delegate", task="Roll it out"), "All done."), [delegate], middleware=[learning])
+    invoke(outer, is_async=is_async)
+    found = {run.task: [step.action for step in run.steps] for run in alma.recent_episodes()}
+    assert found == {TASK: ['delegate(task="Roll it out")'], "Roll it out": ['deploy(way="blue-green")']}
+    assert runs(alma) == [("dev", "unverified")] * 2
+    assert not learning.errors
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("with_handler", [False, True])
 def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, with_handler: bool, is_async: bool) -> None:
@@ -191,7 +242,7 @@ def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, with_handler: 
         assert sorted((run.task, run.user_id) for run in records) == sorted(given)
         assert {len(run.steps) for run in records} == {1}
         assert {len(run.used or ()) for run in records} == {1}
-        assert middleware.recorder.live == handler.recorder.live == len(middleware._runs) == len(handler.tree) == 0
+        assert middleware.recorder.live == handler.recorder.live == len(handler.tree) == 0
 
 
 def said_for(name: str, result: Any) -> bool:
@@ -279,7 +330,6 @@ def test_a_run_that_another_middleware_ends_before_it_began_is_not_recorded(alma
     assert runs(alma) == []
     invoke(create_agent(scripted("Done."), [], middleware=[middleware, refuse]))  # no model was asked, so there is no task
     assert runs(alma) == []
-    assert len(middleware._runs) == 0
     assert not middleware.errors
 
 

@@ -81,10 +81,16 @@ def test_after_one_run_that_failed_twice_in_one_way_the_next_is_warned_and_takes
         return decide(messages[:-1]) if len(tried) == 1 and tried[0].status == "error" else decide(messages)
 
     told = iter([f"{error} of the old pods answered no more" for error in ("half", "all")])
-    tidy = ToolErrorMiddleware(on_error=lambda error, request: next(told))
+
+    @tool("rolling_update")
+    def failing(service: str) -> str:
+        """Replaces pods one by one."""
+        raise RuntimeError(next(told))
+
+    tidy = ToolErrorMiddleware(on_error=lambda error, request: str(error))
     middleware = ALMAMiddleware(alma, agent="dev", evaluator=tools_succeeded)
     model = ScriptedChatModel(script=stubborn)
-    agent = create_agent(model, [rolling_update, blue_green], middleware=[middleware, tidy])
+    agent = create_agent(model, [failing, blue_green], middleware=[middleware, tidy])
     invoke(agent)
     assert [rule.pattern for rule in alma.retrieve(TASK, "dev").anti_patterns] == ["rolling_update(service)"]
     assert not alma.check("dev", "rolling_update(service)", task=TASK).is_clear

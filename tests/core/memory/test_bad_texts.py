@@ -273,7 +273,7 @@ def test_what_is_no_id_is_refused(unchanging: ALMA, memory_id: Any) -> None:
 @pytest.mark.parametrize("signal", [None, "", "love", 5, ["used"], pytest.param(10**5000, id="huge")])
 def test_an_unknown_signal_is_refused_and_the_known_ones_are_listed(alma: ALMA, signal: Any) -> None:
     memory = alma.add_heuristic("a", "c", "s")
-    with refused(alma, ValidationError, "'used', 'ignored', 'thumbs_up', 'thumbs_down'"):
+    with refused(alma, ValidationError, "'used' or 'ignored' or 'thumbs_up' or 'thumbs_down'"):
         alma.record_feedback(memory.id, signal=signal, agent="a")
 
 

@@ -5,7 +5,6 @@ first and creates its callbacks afterwards. Between the two, a handler waits in 
 hook. The hook is registered when a memory is first asked; for every other run it finds nothing.
 """
 
-from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, cast
@@ -19,25 +18,16 @@ from alma_integration import Run
 class Notes(str):
     """The notes as a text, with the run that they were looked up for; `None` if memory could not be read."""
 
-    run: Run | None
-
-    @classmethod
-    def of(cls, text: str, run: Run | None) -> "Notes":
-        """Returns the text with its run."""
-        notes = cls(text)
-        notes.run = run
-        return notes
+    run: Run | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return str, (str(self),)  # in other processes it is a plain text
 
 
 class NotedDocuments(list[Document]):
-    """The notes as documents."""
+    """The notes as documents, with their run."""
 
-    def __init__(self, documents: Iterable[Document], run: Run | None) -> None:
-        super().__init__(documents)
-        self.run = run
+    run: Run | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -49,24 +39,16 @@ def runs_in(inputs: Any) -> list[Run]:
     return [value.run for value in values if isinstance(value, Notes | NotedDocuments) and value.run is not None]
 
 
-class Waiting:
-    """A handler that waits for the next run of this context. It is used once."""
-
-    def __init__(self, handler: Any) -> None:
-        self.handler = handler
-        self.is_taken = False
-
-
-_COMING: ContextVar[Waiting | None] = ContextVar("alma_memory_handler", default=None)
+_COMING: ContextVar[Any] = ContextVar("alma_memory_handler", default=None)
 
 
 class _Here:
     """Answers LangChain's lookup like a context variable."""
 
     def get(self) -> Any:
-        """Returns the handler that waits here."""
-        waiting = _COMING.get()
-        return None if waiting is None or waiting.is_taken else waiting.handler
+        """Returns the handler that waits here, unless it is taken."""
+        handler = _COMING.get()
+        return None if handler is None or handler.is_taken else handler
 
 
 @cache
@@ -74,9 +56,7 @@ def _register() -> None:
     register_configure_hook(cast("ContextVar[Any]", _Here()), inheritable=True)
 
 
-def waits(handler: Any) -> Waiting:
-    """Lets the chains of this context report their runs to this handler, until it is used."""
+def await_runs(handler: Any) -> None:
+    """Has the chains of this context report their runs to this handler, until it `is_taken`."""
     _register()
-    waiting = Waiting(handler)
-    _COMING.set(waiting)
-    return waiting
+    _COMING.set(handler)

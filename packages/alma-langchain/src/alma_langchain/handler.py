@@ -14,11 +14,10 @@ from langchain_core.outputs import LLMResult
 
 from alma import ALMA
 from alma_integration import Run, RunContext, noted_on
-from alma_langchain.classic import Waiting, runs_in, waits
-from alma_langchain.misplaced import misplaced
+from alma_langchain.classic import await_runs, runs_in
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
-from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, ToolCall, end_by, thread_of
-from alma_langchain.tree import Heard, Part, Place, Threads, Tree
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, end_by, misplaced, thread_of
+from alma_langchain.tree import Attended, Heard, Part, Place, Threads, ToolCall, Tree
 
 if TYPE_CHECKING:
     from langgraph.callbacks import GraphCallbackHandler
@@ -45,17 +44,25 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     raise_error = True  # errors of ALMA are contained elsewhere; one that arrives here is meant to be raised
     _is_inside = False
-    """True for the copy that LangChain's hook finds: it follows only parts of runs, because other chains of the context are not the
-    handler's."""
+    """True for a handler of middleware, and for the copy that LangChain's hook finds: it follows only parts of runs, because other chains
+    of the context are not the handler's."""
     tools = misplaced("middleware", "middleware=[ALMAMiddleware(alma, agent=…)]")
 
-    def _set_up(self, recorder: Recorder, *, is_given: bool = False) -> None:
+    def _set_up(self, recorder: Recorder, *, is_given: bool = False, attended: Attended | None = None) -> None:
         """With `is_given`, a memory puts the run to follow into the inputs: none is begun here, and the handler waits for that run
-        only."""
+        only. With `attended`, it follows only that run of middleware."""
         super()._set_up(recorder)
         self.tree = Tree()
+        self.attended = attended
+        if attended is not None:
+            self._is_inside = True
+            self.tree.attend(attended)
         self.threads = Threads()
-        self._waiting: Waiting | None = waits(self) if is_given else None
+        self._is_given = is_given
+        self.is_taken = False
+        """True when the handler no longer waits for runs of its context."""
+        if is_given:
+            await_runs(self)
 
     # Chains.
 
@@ -71,13 +78,15 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             return
         heard = part.heard
         mine = next((run for run in given if self._is_mine(run)), None)
-        if self._waiting is not None:
-            self._waiting.is_taken = True
-        elif "langchain_classic" in sys.modules:
-            heard.waiting = waits(self._inside())  # such chains do not pass on the handlers that they were created with
+        if self._is_given:
+            self.is_taken = True
+        elif "langchain_classic" in sys.modules:  # such chains do not pass on the handlers that they were created with
+            heard.inside = copy.copy(self)
+            heard.inside._is_inside = True
+            await_runs(heard.inside)
         if mine is not None and mine.run_id is None:  # otherwise another handler follows it
             heard.run, mine.run_id = mine, str(run_id)
-        elif mine is None and self._waiting is None:
+        elif mine is None and not self._is_given:
             heard.place, heard.is_streamed = self._place(heard, part.name), inputs == _STREAMED
             if not heard.is_streamed:
                 self._begin_with(heard, inputs)
@@ -85,7 +94,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """Ends a run, or suspends it for resumption."""
         is_whole = self._begin_streamed(run_id, kwargs)
-        run, end = self._returned(run_id, outputs, is_whole)
+        run, end = self.returned(run_id, outputs, is_whole=is_whole)
         if run is not None and end is None:
             run.suspend()
         elif run is not None:
@@ -96,11 +105,6 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         self._begin_streamed(run_id, kwargs)
         if (run := self._left(run_id)) is not None:
             end_by(error, run)
-
-    def _inside(self) -> "ALMACallbackHandler":
-        made = copy.copy(self)
-        made._is_inside = True
-        return made
 
     def _entered(self, run_id: UUID, event: Mapping[str, Any]) -> Part | None:
         if self._is_inside and (self.tree.part(run_id) or not self.tree.part(event.get("parent_run_id"))):
@@ -150,11 +154,11 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         part = self.tree.left(run_id)
         if part is None or not part.is_outermost:
             return None
-        if part.heard.waiting is not None:
-            part.heard.waiting.is_taken = True
+        if part.heard.inside is not None:
+            part.heard.inside.is_taken = True
         return part.heard.run
 
-    def _returned(self, run_id: UUID, outputs: Any, is_whole: bool) -> tuple[Run | None, Any]:
+    def returned(self, run_id: UUID, outputs: Any, *, is_whole: bool = True) -> tuple[Run | None, Any]:
         """Returns the run that a chain ends, and its end; the end is `None` if the run is interrupted. A stream
         that was given up has a neutral end."""
         part = self.tree.part(run_id)
@@ -169,10 +173,11 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         with self.recorder.guard("the answer of a run was not read", run):
             if part.heard.is_interrupted or (isinstance(outputs, Mapping) and "__interrupt__" in outputs):
                 return run, None
-            end["messages"] = messages = last_exchange(outputs)
+            end["messages"] = messages = last_exchange(outputs, self.attended.asked if self.attended else None)
             end["outputs"] = dict(outputs) if isinstance(outputs, Mapping) else {}
-            self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
-            end["answer"] = final_answer(outputs)
+            if self.attended is None:  # middleware reads these before each call of the model
+                self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
+            end["answer"] = final_answer({**outputs, "messages": messages} if self.attended else outputs)
             said = said_by_model(messages)
             run.model_said(*(said if any(said) else [end["answer"]]))
         return run, end
@@ -188,7 +193,8 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         elif not (part.is_outermost or part.is_apart):
             name, inputs = part.name or (serialized or {}).get("name") or "tool", kwargs.get("inputs")
             arguments = inputs if isinstance(inputs, Mapping) else {}
-            part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "")
+            tool = self.attended.tools.get(name) if self.attended is not None else None
+            part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "", tool)
         part.set_apart()
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> Any:
@@ -277,7 +283,7 @@ class AsyncALMACallbackHandler(ALMACallbackHandler):
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         is_whole = self._begin_streamed(run_id, kwargs)
-        run, end = self._returned(run_id, outputs, is_whole)
+        run, end = self.returned(run_id, outputs, is_whole=is_whole)
         if run is not None:
             await asyncio.shield(asyncio.to_thread(run.suspend) if end is None else run.aend(**end))
 

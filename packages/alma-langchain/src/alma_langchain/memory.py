@@ -12,9 +12,8 @@ from alma import ALMA
 from alma_integration import MOST_TOKENS, Identity, Run, taken
 from alma_langchain.classic import NotedDocuments, Notes
 from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
-from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer
-from alma_langchain.recorder import Recorder, Recording, run_context
+from alma_langchain.recorder import Recorder, Recording, misplaced, run_context
 from alma_langchain.retriever import ALMARetriever, memory_to_documents
 
 if TYPE_CHECKING:
@@ -136,8 +135,11 @@ class ALMAMemory(Recording, BaseMemory):
         if run is not None:
             run.recall()
         if self.return_docs:
-            return NotedDocuments(memory_to_documents(run.memories) if run else [], run)
-        return Notes.of(run.notes if run else "", run)
+            shown: Notes | NotedDocuments = NotedDocuments(memory_to_documents(run.memories) if run else [])
+        else:
+            shown = Notes(run.notes if run else "")
+        shown.run = run
+        return shown
 
     def _answered(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> Run | None:
         """Returns the run of these inputs after reading its answer."""

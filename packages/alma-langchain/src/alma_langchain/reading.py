@@ -63,12 +63,12 @@ def messages_since(messages: Sequence[Any], last_seen: str | None) -> tuple[Base
     return tuple(known[humans[-1] + 1 :] if humans else known)
 
 
-def last_exchange(outputs: Any) -> tuple[BaseMessage, ...]:
-    """Returns the messages after the last human one in what a graph or an agent returned."""
+def last_exchange(outputs: Any, asked: str | None = None) -> tuple[BaseMessage, ...]:
+    """Returns the messages after the one of that id, or after the last human one, in what a graph or an agent returned."""
     if isinstance(outputs, BaseMessage):
         return messages_since([outputs], None)
     messages = outputs.get("messages") if isinstance(outputs, Mapping) else None
-    return messages_since(messages, None) if isinstance(messages, Sequence) else ()
+    return messages_since(messages, asked) if isinstance(messages, Sequence) else ()
 
 
 def tool_messages(result: Any) -> list[ToolMessage]:

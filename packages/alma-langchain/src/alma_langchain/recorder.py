@@ -1,11 +1,9 @@
 """Common base of this package's classes: an `Integration` that reads LangChain's values."""
 
 import sys
-import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Self, Unpack
+from typing import Any, NoReturn, Self, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
@@ -30,6 +28,7 @@ from alma_integration import (
     tool_use,
 )
 from alma_langchain.reading import is_hand_over, is_leaving, is_steering, last_human_text, names_of, rejection, tool_messages
+from alma_langchain.tree import Heard, ToolCall
 
 _NO_TOOLS = ("invalid_tool", "_Exception")
 """Names that an executor calls in place of a tool that does not exist."""
@@ -86,7 +85,7 @@ class Recorder(Integration):
             begun = self.resumed(episode_id, task, context=context, run_id=known, thread_id=thread_of(context))
         return begun  # noqa: RET504 - None where it could not begin
 
-    def returned(self, call: "ToolCall", result: Any) -> Run | None:
+    def returned(self, call: ToolCall, result: Any) -> Run | None:
         """Reports a tool's result, and returns the run. `tool_outcome` receives LangChain's own value; the default one, its text."""
         run, messages = call.of.run, tool_messages(result)
         call.of.settled |= {call.call_id, *(message.tool_call_id for message in messages)}
@@ -99,7 +98,7 @@ class Recorder(Integration):
             run.tool_returned(self._use(run, call), value, seconds=call.seconds, ok=False if failed else None)
         return run
 
-    def raised(self, call: "ToolCall", error: BaseException) -> Run | None:
+    def raised(self, call: ToolCall, error: BaseException) -> Run | None:
         """Reports an exception of a tool, and returns the run."""
         run = call.of.run
         call.of.settled.add(call.call_id)
@@ -107,7 +106,7 @@ class Recorder(Integration):
             run.tool_raised(self._use(run, call), error, seconds=call.seconds)
         return run
 
-    def unheard(self, of: "Tracked", messages: Sequence[BaseMessage], *, refused: Container[str] | None = None) -> None:
+    def unheard(self, of: Heard, messages: Sequence[BaseMessage], *, refused: Container[str] | None = None) -> None:
         """Reports failed calls for which no hook or callback was called: refused ones (all, if `refused` is not given), and those of
         tools that do not exist."""
         calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
@@ -125,7 +124,7 @@ class Recorder(Integration):
                 if reason:
                     of.run.corrected(reason)
 
-    def _use(self, run: Run, call: "ToolCall") -> ToolUse:
+    def _use(self, run: Run, call: ToolCall) -> ToolUse:
         """Returns the call as a `ToolUse`. A tool's schema is read once."""
         schema: Mapping[str, Any] = {}
         with self.guard("the schema of a tool was not read", run):
@@ -133,31 +132,6 @@ class Recorder(Integration):
                 self._schemas[call.name] = call.tool, convert_to_openai_tool(call.tool)["function"].get("parameters", {})
             schema = self._schemas[call.name][1] if call.tool is not None else {}
         return tool_use(call.name, call.arguments, schema=schema, task=run.task)
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Tracked:
-    """A run and the ids of its settled tool calls; subclasses have more. `run` is `None` until it begins."""
-
-    run: Run | None = None
-    settled: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class ToolCall:
-    """A running call of a tool. `tool` is set where that tool itself is called, so that its schema is known."""
-
-    of: Tracked
-    name: str
-    arguments: Mapping[str, Any]
-    call_id: str = ""
-    tool: BaseTool | None = None
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since it began."""
-        return time.perf_counter() - self.started
 
 
 def end_by(error: BaseException, run: Run) -> None:
@@ -197,6 +171,16 @@ class Following(Recording):
 
     def _set_up(self, recorder: Recorder) -> None:
         self._integration = recorder
+
+
+def misplaced(kind: str, instead: str) -> Any:
+    """Returns a property that LangChain reads on another kind of object; reading it raises an error that says what to pass instead."""
+    error = ConfigurationError if kind == "middleware" else AttributeError  # LangChain ignores an AttributeError on middleware
+
+    def refuse(owner: object) -> NoReturn:
+        raise error(f"{type(owner).__name__} is no {kind}; give {instead}")
+
+    return property(refuse)
 
 
 def run_context(context: Any = None, *, metadata: Mapping[str, Any] | None = None) -> RunContext:

@@ -1,14 +1,15 @@
 """State of one handler: the outermost runs, their parts, and the runs that wait in a thread."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from langchain_core.tools import BaseTool
+
 from alma_integration import Bounded, Run, RunContext
-from alma_langchain.classic import Waiting
-from alma_langchain.recorder import ToolCall, Tracked
 
 MOST_RUNS = 10_000
 """Limit on threads, and on runs whose end was never reported; the oldest are evicted."""
@@ -25,19 +26,58 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Heard(Tracked):
-    """An outermost run that a handler follows. `refused` are the ids of calls that were refused. The input of a streamed sequence is known
-    when it ends: until then its steps are kept in `held`."""
+class Heard:
+    """An outermost run that a handler follows. `run` is `None` until it begins. `settled` are the ids of tool calls whose outcome is
+    known, `refused` those of calls that were refused. The input of a streamed sequence is known when it ends: until then its steps are
+    kept in `held`. `inside` is the copy of the handler that waits for parts of the run which are not passed on to it."""
 
     run_id: UUID
     context: RunContext
+    run: Run | None = None
+    settled: set[str] = field(default_factory=set)
     place: Place | None = None
     is_interrupted: bool = False
-    waiting: Waiting | None = None
+    inside: Any = None
     is_streamed: bool = False
     refused: set[str] = field(default_factory=set)
     held: list[Callable[[], object]] = field(default_factory=list)
     parts: set[UUID] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Attended(Heard):
+    """A run of an agent that has middleware: `by` attached `handler` to it, and ends it after its last node. A run that ends before that was
+    interrupted. `root_id` is the id of the outermost graph around it.
+
+    `asked` is the human message that the run began with, and `episode` the episode that it continues; both are stored in the thread.
+    `tools` are those that were called, by name.
+    """
+
+    by: object
+    root_id: UUID | None
+    asked: str | None
+    episode: str | None
+    handler: Any = None
+    has_begun: bool = False
+    tools: dict[str, BaseTool] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A running call of a tool. `tool` is set where that tool itself is called, so that its schema is known."""
+
+    of: Heard
+    name: str
+    arguments: Mapping[str, Any]
+    call_id: str = ""
+    tool: BaseTool | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.started
 
 
 @dataclass(slots=True)
@@ -80,6 +120,13 @@ class Tree:
                 while len(self._heard) > MOST_RUNS:
                     self.left(next(iter(self._heard)))
             return part
+
+    def attend(self, heard: Heard) -> None:
+        """Records a run that was already under way."""
+        with self._lock:
+            self._parts[heard.run_id] = Part(heard, "", is_outermost=True, is_apart=False)
+            self._heard[heard.run_id] = heard
+            heard.parts.add(heard.run_id)
 
     def part(self, run_id: UUID | None) -> Part | None:
         """Returns the running part of this id."""

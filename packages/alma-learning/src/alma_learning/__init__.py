@@ -5,6 +5,7 @@ from alma_learning.background import SENTENCES
 from alma_learning.caches import forget_texts
 from alma_learning.differences import differ, normalise
 from alma_learning.estimate import ALIKE, interval
+from alma_learning.forecasts import Bag, Foreseen, JudgedBag, doubt, forecast, surprise
 from alma_learning.projection import Projection
 from alma_learning.table import Found, Row, Side, Status, Table
 from alma_learning.trials import Embedding, Needed, Question, Trial, Vectors
@@ -12,8 +13,11 @@ from alma_learning.trials import Embedding, Needed, Question, Trial, Vectors
 __all__ = [
     "ALIKE",
     "SENTENCES",
+    "Bag",
     "Embedding",
+    "Foreseen",
     "Found",
+    "JudgedBag",
     "Needed",
     "Projection",
     "Question",
@@ -24,10 +28,13 @@ __all__ = [
     "Trial",
     "Vectors",
     "differ",
+    "doubt",
+    "forecast",
     "forget_texts",
     "interval",
     "is_warned_of",
     "name_same_action",
     "normalise",
+    "surprise",
     "words_of_code",
 ]

@@ -3,11 +3,8 @@
 A forecast is computed when an episode is read, from the tools of its steps. It is never stored, and neither learning nor retrieval reads it.
 """
 
-import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -19,96 +16,13 @@ from alma.types.episodes import END, EPISODE, EpisodeRecord, EpisodeStatus, Fore
 from alma.types.kinds import WORTH, Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.reports import ReviewItem, ReviewReport
-from alma_learning import interval
+from alma_learning import Bag, Foreseen, JudgedBag, doubt, forecast, surprise
 
 NEWEST_ENDINGS = 500
 """Number of endings of a project that are considered: those written or settled last."""
 
 NEWEST_JUDGED = 100
 """Limit on the judged episodes of an agent behind a forecast."""
-
-LEAST_JUDGED = 5
-"""With fewer judged attempts there is no forecast."""
-
-SHARPNESS = 3
-"""The power to which likeness is raised: with 1, attempts that share only the usual tools outweigh those that are really alike."""
-
-PRIOR_TRIALS = 1.0
-
-PRIOR_SUCCESSES, PRIOR_JUDGED = 2, 4
-"""Added to the counts of all judged attempts: two successes in four (Agresti and Coull 1998)."""
-
-Tool = tuple[str, bool | None]
-"""A tool, and whether the step went well; `None` where it was not judged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bag:
-    """The tools of one attempt. Each counts `log(1 + n)` for n steps, so that the tenth retry says less than the first."""
-
-    weights: Mapping[Tool, float]
-    total: float
-
-    @classmethod
-    def of(cls, steps: Iterable[Tool]) -> "Bag":
-        """The bag of some steps; empty without any."""
-        weights = {tool: math.log1p(count) for tool, count in Counter(steps).items()}
-        return cls(weights, math.fsum(weights.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedBag:
-    """The tools of an attempt that was judged, and how much of a success it was, from 0 to 1."""
-
-    bag: Bag
-    worth: float
-
-
-def likeness(one: Bag, other: Bag) -> float:
-    """The weighted Jaccard index of two bags, from 0 (nothing in common) to 1 (equal): the sum of the smaller weights by that of the larger ones
-    (Ruzicka 1958). Two empty bags are alike."""
-    few, many = (one, other) if len(one.weights) <= len(other.weights) else (other, one)
-    common = math.fsum(min(weight, many.weights.get(tool, 0.0)) for tool, weight in few.weights.items())
-    either = one.total + other.total - common
-    return common / either if either > 0 else 1.0
-
-
-def forecast(bag: Bag, judged: Sequence[JudgedBag]) -> Forecast | None:
-    """The rate of success forecast for attempts with such tools; `None` with fewer than `LEAST_JUDGED` judged ones. Rests on nothing but these.
-
-    A kernel estimate (Nadaraya 1964, Watson 1964): each judged attempt counts as the cube of its `likeness`, and the rate of all counts as one
-    more, so that what is like nothing is forecast at that rate. The bounds at 95 % are those of Jeffreys' posterior of the counts; they are
-    wide where little is alike.
-    """
-    if len(judged) < LEAST_JUDGED:
-        return None
-    weights = [likeness(bag, one.bag) ** SHARPNESS for one in judged]
-    trials = math.fsum(weights)
-    successes = min(math.fsum(weight * one.worth for weight, one in zip(weights, judged, strict=True)), trials)
-    usual = (math.fsum(one.worth for one in judged) + PRIOR_SUCCESSES) / (len(judged) + PRIOR_JUDGED)
-    rate = (successes + PRIOR_TRIALS * usual) / (trials + PRIOR_TRIALS)
-    lower, upper = interval(successes, trials)
-    return Forecast(rate=rate, lower=min(lower, rate), upper=max(upper, rate), judged=len(judged))
-
-
-def doubt(found: Forecast | None) -> float:
-    """The highest probability, within the interval, that the verdict is other than forecast; 1 without a forecast.
-
-    High both where the rate is near a half and where little is known, so one number orders what is worth judging: it is the upper confidence
-    bound of the least-confidence score of uncertainty sampling (Lewis and Gale 1994, "A sequential algorithm for training text classifiers").
-    """
-    if found is None:
-        return 1.0
-    return 1.0 - found.lower if found.rate >= 0.5 else found.upper
-
-
-def surprise(found: Forecast | None, worth: float) -> float:
-    """Returns how far a verdict is from the forecast, from 0 to 1; 0 unless the whole interval lies on the other side of a half."""
-    if found is None:
-        return 0.0
-    is_other = found.upper < 0.5 < worth or worth < 0.5 < found.lower
-    return abs(worth - found.rate) if is_other else 0.0
-
 
 Body = Mapping[str, Any]
 
@@ -128,7 +42,11 @@ def _with_forecast(episode: EpisodeRecord, judged: Mapping[str, JudgedBag]) -> E
     if not judged or not is_unjudged(episode):
         return episode
     bag = Bag.of((step.tool, step.ok) for step in episode.steps)
-    return episode.model_copy(update={"forecast": forecast(bag, list(judged.values()))})
+    return episode.model_copy(update={"forecast": _as_forecast(forecast(bag, list(judged.values())))})
+
+
+def _as_forecast(found: Foreseen | None) -> Forecast | None:
+    return None if found is None else Forecast(**found._asdict())
 
 
 def is_unjudged(episode: EpisodeRecord) -> bool:
@@ -186,7 +104,7 @@ def _tool(body: Body) -> tuple[str, bool | None]:
     return str(body.get("tool")), ok if isinstance(ok, bool) else None
 
 
-_Due = tuple[str, Forecast | None, float]
+_Due = tuple[str, Foreseen | None, float]
 """Id of an episode to judge, its forecast, and its priority."""
 
 
@@ -256,8 +174,9 @@ def _items(room: Room, found: Sequence[_Due]) -> tuple[ReviewItem, ...]:
     """Returns episodes to judge as `get_episode` returns them: only an unjudged one has a forecast."""
     episodes = {episode.id: episode for episode in several(room, [key for key, *_ in found])}
     items = []
-    for key, predicted, priority in found:
+    for key, foreseen, priority in found:
         if episode := episodes.get(key):
+            predicted = _as_forecast(foreseen)
             read = episode.model_copy(update={"forecast": predicted}) if is_unjudged(episode) else episode
             items.append(ReviewItem(episode=read, forecast=predicted, priority=priority))
     return tuple(items)

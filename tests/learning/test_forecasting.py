@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.memory.episodes.forecasts import LEAST_JUDGED, Bag, JudgedBag, doubt, forecast, likeness, surprise
-from alma.types import Forecast
+from alma_learning.forecasts import LEAST_JUDGED, Bag, Foreseen, JudgedBag, doubt, forecast, likeness, surprise
 
 SEARCH, BOOK, REFUND = ("search", True), ("book", True), ("refund", True)
 FAILED_BOOK = ("book", False)
@@ -21,7 +20,7 @@ def _judged(*given: tuple[list[tuple[str, bool | None]], float, int]) -> list[Ju
     return [JudgedBag(Bag.of(tools), worth) for tools, worth, times in given for _ in range(times)]
 
 
-def _forecast(*tools: tuple[str, bool | None], judged: list[JudgedBag]) -> Forecast:
+def _forecast(*tools: tuple[str, bool | None], judged: list[JudgedBag]) -> Foreseen:
     found = forecast(Bag.of(tools), judged)
     assert found is not None
     return found
@@ -97,7 +96,7 @@ def test_a_better_verdict_never_lowers_the_forecast(bag: Bag, judged: list[Judge
     [(0.9, 0.7, 1.0, 0.3), (0.1, 0.0, 0.2, 0.2), (0.5, 0.4, 0.6, 0.6), (0.9, 0.0, 1.0, 1.0)],
 )
 def test_doubt_is_the_most_that_the_verdict_may_be_another(rate: float, lower: float, upper: float, expected: float) -> None:
-    assert doubt(Forecast(rate=rate, lower=lower, upper=upper, judged=9)) == pytest.approx(expected)
+    assert doubt(Foreseen(rate=rate, lower=lower, upper=upper, judged=9)) == pytest.approx(expected)
 
 
 def test_without_a_forecast_doubt_is_whole_and_nothing_surprises() -> None:
@@ -105,8 +104,8 @@ def test_without_a_forecast_doubt_is_whole_and_nothing_surprises() -> None:
 
 
 def test_a_verdict_surprises_only_if_the_whole_interval_speaks_against_it() -> None:
-    sure = Forecast(rate=0.9, lower=0.7, upper=1.0, judged=9)
-    unsure = Forecast(rate=0.9, lower=0.4, upper=1.0, judged=9)
+    sure = Foreseen(rate=0.9, lower=0.7, upper=1.0, judged=9)
+    unsure = Foreseen(rate=0.9, lower=0.4, upper=1.0, judged=9)
     assert surprise(sure, 0.0) == pytest.approx(0.9)
     assert [surprise(sure, 1.0), surprise(sure, 0.5), surprise(unsure, 0.0)] == [0.0, 0.0, 0.0]
 
