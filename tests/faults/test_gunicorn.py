@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -70,10 +70,10 @@ def test_workers_of_a_preloaded_application_learn_and_retrieve_side_by_side(tmp_
     store = tmp_path / "store"
 
     def ask(address: tuple[str, int], number: int) -> tuple[str, bool]:
-        connection = HTTPConnection(*address, timeout=80)
-        connection.request("GET", f"/task-{number}")
-        answer = connection.getresponse()
-        text = answer.read().decode()
+        with closing(HTTPConnection(*address, timeout=80)) as connection:
+            connection.request("GET", f"/task-{number}")
+            answer = connection.getresponse()
+            text = answer.read().decode()
         assert answer.status == 200, text
         learned, is_found = json.loads(text)
         return learned, is_found

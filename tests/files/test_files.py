@@ -25,6 +25,19 @@ def test_what_was_learned_is_found_after_opening_again(tmp_path: Path) -> None:
         assert "Try field 1" in str(alma.retrieve(f"{TASK} 1", "helena"))
 
 
+def test_a_process_that_opens_a_store_builds_no_statement(tmp_path: Path) -> None:
+    learned(tmp_path)
+    script = """
+import sys
+from alma import ALMA
+with ALMA.open(sys.argv[1], project_id="shop", storage="file", embedding_provider="hash") as alma:
+    alma.learn("helena", "Try one more", "success")
+print("sqlalchemy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_a_line_of_the_journal_is_a_record_in_plain_json(tmp_path: Path) -> None:
     learned(tmp_path, 1)
     (line,) = journal_of(tmp_path).read_text().splitlines()

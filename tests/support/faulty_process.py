@@ -107,6 +107,8 @@ def _arm(asked: Mapping[str, Any]) -> None:
 
 
 def _tell_error(error: BaseException, tell: Callable[..., None]) -> None:
+    if isinstance(error, SystemError) and "without setting an exception" in str(error):
+        error = MemoryError(str(error))  # numpy's C code can leave it at that when it gets no memory
     is_ours = isinstance(error, (AlmaError, MemoryError))
     tell("error" if is_ours else "foreign", f"{type(error).__name__}: {error}")
 

@@ -100,7 +100,7 @@ def test_locks_that_threads_of_the_parent_held_do_not_keep_a_child_waiting(tmp_p
 alma.learn("dev", "Sell the service", "success")
 alma.retrieve("Sell the service", "dev")
 room = alma._room
-held = [room.index._lock, room.index._index._encoding, room.project._words._lock, room.store.texts._lock]
+held = [room.index._lock, room.index._index._encoding, room.project._texts._lock, room.store.texts._lock]
 for lock in held:
     lock.acquire()
 with room.index._index._lock.reading():

@@ -178,6 +178,9 @@ def _of_vectors() -> dict[str, ClauseElement]:
         .select_from(PASSAGE.outerjoin(VECTOR, _is_its_vector()))
         .where(is_of_project, _p.row.in_(rows_given()), _p.text_hash.is_not(None)),
         "hashes": sa.select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
+        "vector_known": sa.select(_v.row).where(
+            _v.project == number("project"), _v.text_hash == given("text_hash"), _v.embedder == number("embedder")
+        ),
         "vector_drop": sa.delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
     }
 
@@ -232,6 +235,7 @@ def _of_journal() -> dict[str, ClauseElement]:
         "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
         "journal_hash": sa.select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
         "journal_of": sa.select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
+        "journal_operation": sa.select(JOURNAL).where(in_journal(), JOURNAL.c.operation == given("operation")),
         "journal_after": sa.select(*_LOGGED).where(in_journal(given("after"))).order_by(JOURNAL.c.place),
         "journal_touching": sa.select(*_LOGGED)
         .select_from(touching.join(JOURNAL, JOURNAL.c.place == place(number("project"), touching.c.seq)))

@@ -152,7 +152,6 @@ def _purged() -> dict[str, ClauseElement]:
 def _verified() -> dict[str, ClauseElement]:
     is_used = PARTITION.c.row.in_(sa.select(_m.partition).where(_m.project == number("project")))
     return {
-        "journal_operation": sa.select(JOURNAL).where(in_journal(), JOURNAL.c.operation == given("operation")),
         "removed_counts": sa.select(REMOVED.c.seq, sa.func.count())
         .where(REMOVED.c.project == number("project"))
         .group_by(REMOVED.c.seq),
@@ -192,9 +191,6 @@ def _next_vectors() -> dict[str, ClauseElement]:
         "texts_made": sa.select(sa.func.count()).select_from(texts).where(has_vector),
         "vector_put": ignoring_from(VECTOR, columns, made),
         "vector_put_compared": ignoring(VECTOR, "row"),
-        "vector_known": sa.select(_v.row).where(
-            _v.project == number("project"), _v.text_hash == given("text_hash"), _v.embedder == number("embedder")
-        ),
         "vector_left_over": sa.select(_v.row)
         .where(_v.row > number("after"), _v.embedder.not_in(rows_given("numbers")))
         .order_by(_v.row)
