@@ -63,7 +63,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 EXHAUSTIVE = (
     *("tests/core/memory/test_reentry.py", "tests/core/storage/test_every_column.py"),
     *(f"tests/core/properties/test_{what}.py" for what in ("scope", "users")),
-    *(f"tests/faults/test_{what}.py" for what in ("allocations", "forks", "keys", "system_calls")),
+    "tests/faults/test_forks.py",
 )
 """The modules that have tests marked `exhaustive`."""
 
@@ -156,7 +156,13 @@ def facade(session: nox.Session) -> None:
 @session("tests/faults", installs=("alma-cli", "alma-core[encryption,local]", "alma-files"))
 def faults(session: nox.Session) -> None:
     """Real processes whose system calls fail, that are killed, and that fork. A C compiler is needed for the first."""
-    test_by_default(session, "tests/faults", options=("-m", "not exhaustive"))
+    test_by_default(session, "tests/faults", options=("-m", "not exhaustive and not everywhere"))
+
+
+@nox.session(name="faults-everywhere", default=False)
+def faults_everywhere(session: nox.Session) -> None:
+    """A fault at every single call of every act, one process each: hours."""
+    test_by_default(session, "tests/faults", options=("-m", "everywhere"))
 
 
 @session(*EXHAUSTIVE, installs=("alma-core[encryption]", "alma-files", "alma-testing"), below=Extent.NOTHING)

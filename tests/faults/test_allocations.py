@@ -24,7 +24,7 @@ def test_a_call_without_memory_stores_all_or_nothing(process: Faulty, new_place:
     check(process, new_place, "sqlite", act, faults(process, new_place, act, POINTS))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.everywhere
 @pytest.mark.parametrize("act", NAMES)
 def test_the_same_at_many_allocations(process: Faulty, new_place: NewPlace, act: str) -> None:
     check(process, new_place, "sqlite", act, faults(process, new_place, act, 300))

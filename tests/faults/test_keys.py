@@ -61,7 +61,7 @@ def test_a_change_of_key_that_fails_leaves_one_whole_store(
     check(process, new_place, change, way, times=times, points=POINTS[change] // 5)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.everywhere
 @pytest.mark.parametrize(("way", "times"), [("kill", 1), ("torn", 1), ("short", 1), ("EIO", 1), ("ENOSPC", 0)])
 @pytest.mark.parametrize("change", WAYS)
 def test_a_change_of_key_leaves_one_whole_store_after_a_fault_at_every_call(

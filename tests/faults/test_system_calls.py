@@ -25,7 +25,7 @@ def test_what_was_acknowledged_is_there_and_nothing_half_after_a_fault(
     check(process, new_place, store, act, some(counts_of(process, new_place, store, act)))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.everywhere
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("store", "act"), CASES)
 def test_the_same_after_a_fault_at_every_call(process: Faulty, new_place: NewPlace, store: str, act: str, way: str) -> None:
