@@ -77,7 +77,7 @@ def test_an_interrupted_move_goes_on_where_it_stopped(
     filled: ALMA, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"{server.url}?schema={schema_of(tmp_path)}"
-    stop_at("_compared", lambda: filled.migrate(url), monkeypatch)
+    stop_at("_compare", lambda: filled.migrate(url), monkeypatch)
     report = filled.migrate(url)
     assert report.kept == report.rows > 0
 
@@ -89,7 +89,7 @@ def test_an_interrupted_move_from_the_server_goes_on_where_it_stopped(
     filled.migrate(url)
     back = str(tmp_path / "back" / "alma.db")
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=url, clock=clock) as there:
-        stop_at("_compared", lambda: there.migrate(back), monkeypatch)
+        stop_at("_compare", lambda: there.migrate(back), monkeypatch)
         assert not Path(back).exists()
         report = there.migrate(back)
         assert report.kept == report.rows > 0

@@ -285,7 +285,7 @@ def test_an_undo_comes_to_an_end_though_others_write_each_time_it_has_a_plan(
 
     def interrupted(*given: object) -> object:
         nonlocal written
-        is_free = not alma._room.project._database.is_being_written  # type: ignore[attr-defined] # else nobody can write
+        is_free = not alma._room.project._database._pool.writer  # type: ignore[attr-defined] # else nobody can write
         if is_free and written < 50:
             written += 1
             other.learn("helena", f"Cache page {written}", "success")

@@ -110,7 +110,7 @@ def filled(vectors: Any, make_changes: Make, codes_above: int = 10**9) -> Projec
 
 def searched(index: ProjectIndex) -> ProjectIndex:
     """The index after a search, which has codes made."""
-    index.search(np.ones(index.dimension, dtype=np.float32), partitions=[0], limit=1)
+    index.search(np.ones(index._dimension, dtype=np.float32), partitions=[0], limit=1)
     return index
 
 

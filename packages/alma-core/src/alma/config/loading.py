@@ -77,7 +77,7 @@ def _settings_block(content: Plain) -> tuple[Block, str]:
         return content, ""
     if beside := [key for key in content if key != "alma"]:
         raise ConfigurationError(f"{beside[0]}: stands beside `alma:`, where it is not read; move it under `alma:`")
-    return _mapping(content["alma"], "alma."), "alma."
+    return _check_mapping(content["alma"], "alma."), "alma."
 
 
 def _validate(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:
@@ -86,9 +86,9 @@ def _validate(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
     block = _lift_sqlite(block, prefix)
     _check_keys(block, Settings, prefix)
     for name in block.keys() & set(_STORES):  # all settings of stores have a default
-        part = _mapping(block[name], f"{prefix}{name}.")
+        part = _check_mapping(block[name], f"{prefix}{name}.")
         block[name] = {key: value for key, value in part.items() if not is_unset(value, environ)}
-    filled = _mapping(expand(block, environ, prefix.rstrip(".")), prefix)
+    filled = _check_mapping(expand(block, environ, prefix.rstrip(".")), prefix)
     storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
     if not isinstance(storage_dir, str):
         raise ConfigurationError(f"{prefix}storage_dir: must be text; put it in quotes")
@@ -122,7 +122,7 @@ def _lift_sqlite(block: Block, prefix: str) -> Block:
     """Accepts settings of the embedded backend in a block of their own, as other backends have them."""
     if "sqlite" not in block:
         return dict(block)
-    nested = _mapping(block["sqlite"], f"{prefix}sqlite.")
+    nested = _check_mapping(block["sqlite"], f"{prefix}sqlite.")
     _check_known(nested, f"{prefix}sqlite.", _NESTED_OF_SQLITE)
     for key in nested.keys() & block.keys():
         raise ConfigurationError(f"{prefix}{key}: is given twice, there and under {prefix}sqlite")
@@ -150,10 +150,10 @@ def _check_keys(block: Block, model: type[BaseModel], prefix: str) -> None:
     for key, value in block.items():
         inner, is_by_name = _model_in(known[key])
         if inner is not None:
-            parts = _mapping(value, f"{prefix}{key}.") if is_by_name else {"": value}
+            parts = _check_mapping(value, f"{prefix}{key}.") if is_by_name else {"": value}
             for name, part in parts.items():
                 place = f"{prefix}{key}.{name}." if is_by_name else f"{prefix}{key}."
-                _check_keys(_mapping(part, place), inner, place)
+                _check_keys(_check_mapping(part, place), inner, place)
 
 
 def _check_known(block: Block, prefix: str, known: tuple[str, ...]) -> None:
@@ -176,7 +176,7 @@ def _model_in(annotation: object) -> tuple[type[BaseModel] | None, bool]:
     return next(found, None), get_origin(annotation) is dict
 
 
-def _mapping(value: Plain, prefix: str) -> Block:
+def _check_mapping(value: Plain, prefix: str) -> Block:
     if value is None:
         raise ConfigurationError(f"{prefix.rstrip('.')}: is empty; fill it, write {{}} or remove it")
     if not isinstance(value, dict):

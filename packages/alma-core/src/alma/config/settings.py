@@ -62,7 +62,7 @@ def check_storage(name: str) -> str:
     `ConfigurationError` the nearest name."""
     if name in STORAGES:
         return name
-    there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
+    there = (*STORAGES, *_plugin_names("alma.storage"), *_plugin_names("alma.vectors"))
     missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
     if extra := missing.get(name):
         raise MissingDependencyError(
@@ -73,10 +73,10 @@ def check_storage(name: str) -> str:
 
 
 def _check_embedder(name: str) -> str:
-    return name if name in EMBEDDERS else _one_of("embedding_provider", name, (*EMBEDDERS, *_installed("alma.embedders")), ())
+    return name if name in EMBEDDERS else _one_of("embedding_provider", name, (*EMBEDDERS, *_plugin_names("alma.embedders")), ())
 
 
-def _installed(group: str) -> list[str]:
+def _plugin_names(group: str) -> list[str]:
     """Returns the names that other packages add."""
     return sorted(entry.name for entry in entry_points(group=group))
 

@@ -97,13 +97,13 @@ class SnapshotFiles:
         path = self._file(content)
         if not path.exists():
             return None
-        return load(path, self._identified(content), newest=head, head_at=self._project.head_at, wanted=wanted)
+        return load(path, self._identity_of(content), newest=head, head_at=self._project.head_at, wanted=wanted)
 
     def _save(self, content: str, arrays: Arrays, upto: int) -> None:
         head = self._project.head_at(upto)
         if not head or self._was_purged_since(upto):
             return
-        save(arrays, self._file(content), self._identified(content), upto=upto, head=head)
+        save(arrays, self._file(content), self._identity_of(content), upto=upto, head=head)
         # another process may have purged meanwhile, and deleted the former snapshot before this one was there
         if self._was_purged_since(upto):
             self.drop()
@@ -111,7 +111,7 @@ class SnapshotFiles:
     def _was_purged_since(self, upto: int) -> bool:
         return isinstance(self._project, StoredVectors) and self._project.touched(after=upto) is None
 
-    def _identified(self, content: str) -> SnapshotIdentity:
+    def _identity_of(self, content: str) -> SnapshotIdentity:
         return replace(self._identity, content=content if content == TEXTS else f"{content}, {codes_layout()}")
 
     def _file(self, content: str) -> Path:

@@ -85,7 +85,7 @@ def open_store(
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
     fingerprint = chosen.fingerprint if create else partial(_refuse_to_make, place)
     made = StoreRequest(str(place.folder), place.file, clock(), seconds, place.options, fingerprint, place.key)
-    opened, texts = _opened(place.storage, made, chosen)
+    opened, texts = _open(place.storage, made, chosen)
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
         *(opened, place.folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep),
@@ -194,7 +194,7 @@ class _ChosenEmbedder:
 
     def fingerprint(self) -> Fingerprint:
         """Returns that of the embedder that a new store is made with."""
-        chosen = self._made()
+        chosen = self._make()
         try:
             made = chosen.fingerprint
         finally:
@@ -209,7 +209,7 @@ class _ChosenEmbedder:
             if self.dimension is not None and self.dimension != recorded.dimension:
                 raise _mismatch(storage, self.at, f"{self.dimension} dimensions are configured")
             return TextVectors(recorded, lambda: embedder_for(recorded, options=self.options))
-        chosen = self._made()
+        chosen = self._make()
         texts = TextVectors.made_by(chosen, is_own=isinstance(self.embedder, str))
         if chosen.fingerprint != recorded:
             texts.close()
@@ -217,13 +217,13 @@ class _ChosenEmbedder:
             raise _mismatch(storage, self.at, f"it was opened with {opened_with}")
         return texts
 
-    def _made(self) -> Embedder:
+    def _make(self) -> Embedder:
         if isinstance(self.embedder, str):
             return create_embedder(self.embedder, dimension=self.dimension, options=self.options)
         return self.embedder
 
 
-def _opened(storage: str, request: StoreRequest, chosen: _ChosenEmbedder) -> tuple[Store, TextVectors]:
+def _open(storage: str, request: StoreRequest, chosen: _ChosenEmbedder) -> tuple[Store, TextVectors]:
     opened = open_named(storage, request)
     try:
         texts = chosen.texts(opened)
@@ -252,10 +252,10 @@ def _scope(name: str, rules: MemoryScope | Mapping[str, object]) -> MemoryScope:
         raise ConfigurationError(f"agents.{name}.{place}: {first['msg']}") from error
     if scope.agent_name not in ("", name):
         raise ConfigurationError(f"agents.{name}.agent_name: {quoted(scope.agent_name)} is the name of another agent")
-    return _filled(scope.model_copy(update={"agent_name": name}))
+    return _fill_from_domain(scope.model_copy(update={"agent_name": name}))
 
 
-def _filled(scope: MemoryScope) -> MemoryScope:
+def _fill_from_domain(scope: MemoryScope) -> MemoryScope:
     """Returns the rules with what they leave out taken from the schema of their domain, if there is one of that name."""
     if not scope.domain:
         return scope

@@ -82,7 +82,7 @@ def operation(method: M) -> M:
     A flag that is neither `True` nor `False` is a `ValidationError`. A method of `OPERATIONS` is reported where the store has watchers. An
     unexpected error is a `CorruptStoreError` if the store is damaged.
     """
-    return _wrapped(method, inspect.signature(method), is_forwarded=False)  # type: ignore[return-value] # it is called like the method
+    return _wrap(method, inspect.signature(method), is_forwarded=False)  # type: ignore[return-value] # it is called like the method
 
 
 def forwarded(function: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -93,10 +93,10 @@ def forwarded(function: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[
     signature = inspect.signature(function)
     room, *others = signature.parameters.values()
     itself = room.replace(name="self", annotation=inspect.Parameter.empty)
-    return _wrapped(function, signature.replace(parameters=[itself, *others]), is_forwarded=True)
+    return _wrap(function, signature.replace(parameters=[itself, *others]), is_forwarded=True)
 
 
-def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_forwarded: bool) -> Callable[..., Any]:
+def _wrap(function: Callable[..., Any], signature: inspect.Signature, *, is_forwarded: bool) -> Callable[..., Any]:
     flags, reports = flags_of(function), function.__name__ in OPERATIONS
 
     @wraps(function)
@@ -107,7 +107,7 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
             room = self._room
             target = room if is_forwarded else self
             if reports and room.store.watchers:
-                with reported(room.store, _described(room, function.__name__, signature, args, kwargs)) as described:
+                with reported(room.store, _describe(room, function.__name__, signature, args, kwargs)) as described:
                     check_flags(flags, (target, *args), kwargs)
                     described.result = function(target, *args, **kwargs)
                     return described.result
@@ -127,7 +127,7 @@ def _wrapped(function: Callable[..., Any], signature: inspect.Signature, *, is_f
     return call
 
 
-def _described(room: Any, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
+def _describe(room: Any, name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> Operation:
     try:
         given = signature.bind(room, *args, **kwargs).arguments
     except TypeError:  # the call itself raises it

@@ -138,7 +138,7 @@ class OutcomeProjections:
             found = [one for one in found if is_wanted(one)]
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
-        tried = Projection(texts.vectors, embedding=embedding, needed=self._needed, reader=reader)
+        tried = Projection(texts.vectors, embedding=embedding, needed=self._counts_needed, reader=reader)
         view = View(tried, upto, self._rule_records(), texts)
         tried.extend(self._trials(view, found, scope))
         return view
@@ -157,7 +157,7 @@ class OutcomeProjections:
     def _rule_records(self) -> RuleRecords:
         return RuleRecords(RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE))
 
-    def _needed(self, agent: str) -> Needed:
+    def _counts_needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)
         return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
 
@@ -183,11 +183,11 @@ class _Texts:
         found = self._texts.at_hand(compared, self._project)
         missing = [text for text in dict.fromkeys(compared) if text not in found]
         if missing:
-            found |= self._asked(missing)
+            found |= self._ask(missing)
         packed = b"".join(found[text] for text in compared)
         return np.frombuffer(packed, dtype="<f2").reshape(len(compared), -1).astype(np.float32)
 
-    def _asked(self, texts: Sequence[str]) -> Mapping[str, bytes]:
+    def _ask(self, texts: Sequence[str]) -> Mapping[str, bytes]:
         try:
             return self._texts.of(texts, self._project)
         except (EmbeddingError, ConfigurationError) as error:

@@ -80,7 +80,7 @@ class Redaction:
         if isinstance(value, WITHOUT_TEXT):
             return value
         if isinstance(value, Mapping):
-            return {self._key(key): self._named(key, item) for key, item in value.items()}
+            return {self._key(key): self._redact_named(key, item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             make = getattr(type(value), "_make", type(value))  # of a named tuple
             return make(self._any(item) for item in value)
@@ -104,11 +104,11 @@ class Redaction:
     def _key(self, key: object) -> object:
         return self.text(key) if isinstance(key, str) else key
 
-    def _named(self, key: object, value: object) -> object:
+    def _redact_named(self, key: object, value: object) -> object:
         if key == KEY_OF_REPETITION and isinstance(value, str) and not self.redactor.secrets_in(value):
             return value
         if isinstance(value, list | tuple):
-            return [self._named(key, item) for item in value]
+            return [self._redact_named(key, item) for item in value]
         if isinstance(key, str) and isinstance(value, str) and not callable(self.given):
             return self.redactor.named(key, value)
         return self._any(value)

@@ -123,10 +123,8 @@ class Scopes:
     """The rules of one project, with a bounded cache of the scopes of readers that evicts the oldest. Thread-safe: the cache is replaced as a
     whole."""
 
-    def __init__(
-        self, project: Project, agents: Mapping[str, MemoryScope], users: UserWall, *, most_bytes: int = MOST_BYTES
-    ) -> None:
-        self._project, self._agents, self._users, self._most_bytes = project, agents, users, most_bytes
+    def __init__(self, project: Project, agents: Mapping[str, MemoryScope], users: UserWall) -> None:
+        self._project, self._agents, self._users = project, agents, users
         self._kept: Mapping[ScopeKey, ReadableScope] = {}
 
     def readable(
@@ -137,7 +135,7 @@ class Scopes:
         include_shared: bool = True,
         partitions: Mapping[int, Partition] | None = None,
     ) -> ReadableScope:
-        """Returns the partitions that an agent may read: its own, those shared with it, and what is of the user it works for.
+        """Returns the partitions that an agent may read: its own, those shared with it, and those of the user it works for.
 
         They are chosen from `partitions`, or from all. The choice is cached for recent readers: partitions are added, and never change.
         """
@@ -164,7 +162,7 @@ class Scopes:
         """Adds a scope and evicts the oldest where there is no room."""
         kept = {known: other for known, other in self._kept.items() if known != key}
         size = scope.size + sum(other.size for other in kept.values())
-        while kept and size > self._most_bytes:
+        while kept and size > MOST_BYTES:
             size -= kept.pop(next(iter(kept))).size
         self._kept = {**kept, key: scope}
 

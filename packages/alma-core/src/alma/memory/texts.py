@@ -59,7 +59,7 @@ class TextVectors:
 
     def at_hand(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
         """Returns the vectors of those texts for which the model need not be asked."""
-        found = self._remembered(texts)
+        found = self._recall(texts)
         left = [text for text in texts if text not in found]
         return {**found, **project.vectors(left)} if left else found
 
@@ -102,7 +102,7 @@ class TextVectors:
         return len(project.vectors(SENTENCES)) == len(SENTENCES)
 
     def _compares_words(self) -> bool:
-        embedder = self._guarded(self._loaded)
+        embedder = self._guard(self._load_once)
         return isinstance(embedder, WordEmbedder) and embedder.compares_words
 
     @property
@@ -143,7 +143,7 @@ class TextVectors:
         self._lock, self._measuring = threading.RLock(), threading.RLock()
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        vectors = self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))
+        vectors = self._guard(lambda: np.asarray(self._load_once().embed(texts), dtype=np.float32))
         expected = (len(texts), self.fingerprint.dimension)
         if vectors.shape != expected:
             raise EmbeddingError(
@@ -162,7 +162,7 @@ class TextVectors:
         if abs(worst - 1.0) > UNIT_TOLERANCE:
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
 
-    def _guarded(self, ask: Callable[[], Answer]) -> Answer:
+    def _guard(self, ask: Callable[[], Answer]) -> Answer:
         """Returns what an embedder answers. It is foreign code: any error it raises becomes one kind of error."""
         try:
             return ask()
@@ -173,13 +173,13 @@ class TextVectors:
                 f"{self.fingerprint.model} failed: {type(error).__name__}: {error}; nothing was stored"
             ) from error
 
-    def _loaded(self) -> Embedder:
+    def _load_once(self) -> Embedder:
         with self._lock:
             if self._embedder is None:
                 self._embedder = self._load()
             return self._embedder
 
-    def _remembered(self, texts: Sequence[str]) -> dict[str, bytes]:
+    def _recall(self, texts: Sequence[str]) -> dict[str, bytes]:
         with self._lock:
             return {text: self._recent[text] for text in texts if text in self._recent}
 

@@ -45,18 +45,18 @@ def _factory(name: str) -> StorageFactory:
     plugin = _plugins().get(name)
     if plugin is None:
         raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
-    factory: StorageFactory = _loaded(plugin)
+    factory: StorageFactory = _load(plugin)
     return factory
 
 
 def candidates_named(name: str) -> CandidateFactory | None:
     """The search for vectors that a storage of this name has beside SQLite; `None` for a store of another sort."""
     plugin = None if name == SQLITE or name in _plugins() else _searches().get(name)
-    factory: CandidateFactory | None = None if plugin is None else _loaded(plugin)
+    factory: CandidateFactory | None = None if plugin is None else _load(plugin)
     return factory
 
 
-def _loaded(plugin: EntryPoint) -> Any:
+def _load(plugin: EntryPoint) -> Any:
     try:
         return plugin.load()
     except ImportError as error:

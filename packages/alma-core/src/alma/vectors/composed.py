@@ -28,11 +28,11 @@ _LOG = logging.getLogger("alma")
 class StoredScorer:
     """Implements `alma.protocols.ExactScorer` over a project's stored vectors. Scores are as of the last `follow`. Thread-safe.
 
-    The vectors that were asked for are cached in an index, up to `cached` memories.
+    The vectors that were asked for are cached in an index, up to `CACHED` memories.
     """
 
-    def __init__(self, project: StoredVectors, dimension: int, *, cached: int = CACHED) -> None:
-        self._project, self._dimension, self._most = project, dimension, cached
+    def __init__(self, project: StoredVectors, dimension: int) -> None:
+        self._project, self._dimension = project, dimension
         self._upto = 0
         self._samples: dict[tuple[tuple[int, ...], int, int], tuple[Integers, int]] = {}
         self._lock = RLock()
@@ -43,7 +43,7 @@ class StoredScorer:
         self._index = ProjectIndex(self._dimension, kind_of=lambda _: "", codes_above=sys.maxsize)
 
     def follow(self, head: int) -> None:
-        """Drops what changed up to `head` from the cache."""
+        """Drops memories that changed up to `head` from the cache."""
         with self._lock:
             if head <= self._upto:
                 return
@@ -61,14 +61,14 @@ class StoredScorer:
         """Returns all live passages of the given memories with their cosine. Unknown memories are left out."""
         with self._lock:
             missing = np.setdiff1d(memories, self._known)
-            if len(missing) and len(self._known) + len(missing) > self._most:
+            if len(missing) and len(self._known) + len(missing) > CACHED:
                 self._forget()
                 missing = ascending(memories)
             if len(missing):
                 self._index.hold(self._project.vectors_of(missing.tolist()))
                 self._known = np.union1d(self._known, missing)
             found = self._index.score(query, memories=memories)
-            if len(self._known) > self._most:  # one question needs more than is cached
+            if len(self._known) > CACHED:  # one question needs more than is cached
                 self._forget()
             return found
 
@@ -114,11 +114,10 @@ class ComposedIndex:
         *,
         name: str,
         catching_up: Callable[[], AbstractContextManager[object]],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`catching_up` locks the search against other processes that apply changes."""
         self._project, self._scorer, self._candidates = project, scorer, candidates
-        self._name, self._catching_up, self._clock = name, catching_up, clock
+        self._name, self._catching_up = name, catching_up
         self._retry_at, self._is_away = 0.0, False
         self._head = 0
 
@@ -131,7 +130,7 @@ class ComposedIndex:
         """Catches up with the journal, as far as the candidate search can be reached."""
         self._scorer.follow(head)
         self._head = max(head, self._head)
-        if self._clock() < self._retry_at:
+        if time.monotonic() < self._retry_at:
             return
         try:
             if self._candidates.upto != head:
@@ -203,7 +202,7 @@ class ComposedIndex:
     def _note(self, error: StorageError) -> None:
         if not self._is_away:
             _LOG.warning("%s does not answer (%s); all stored vectors are compared until it does", self._name, error)
-        self._is_away, self._retry_at = True, self._clock() + RETRY_SECONDS
+        self._is_away, self._retry_at = True, time.monotonic() + RETRY_SECONDS
 
 
 def select_best(found: PassageScores, *, partitions: Sequence[int], limit: int) -> PassageScores:
@@ -215,7 +214,7 @@ def select_best(found: PassageScores, *, partitions: Sequence[int], limit: int) 
 
 
 def select(found: PassageScores, places: Integers) -> PassageScores:
-    """Returns these of the passages."""
+    """Returns the passages at some places."""
     return PassageScores(*(getattr(found, field.name)[places] for field in fields(PassageScores)))
 
 

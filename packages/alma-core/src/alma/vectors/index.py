@@ -95,11 +95,6 @@ class ProjectIndex:
         """Newest journal `seq` held; 0 for an empty index."""
         return self._upto
 
-    @property
-    def dimension(self) -> int:
-        """Length of the vectors."""
-        return self._dimension
-
     def __len__(self) -> int:
         """Returns the number of live passages."""
         return sum(map(len, self._kinds.values()))
@@ -209,7 +204,7 @@ class ProjectIndex:
             raise ValidationError(f"limit must not be negative: {limit}")
         with self._lock.reading():
             found = []
-            for kind, own in self._grouped(partitions):
+            for kind, own in self._each_kind(partitions):
                 contents, scores = kind.nearest(query, own, limit)
                 rows = kind.newest.values[contents]
                 if copies and kind.has_copies:
@@ -277,7 +272,7 @@ class ProjectIndex:
         with self._lock.reading():
             sample = self._samples.get(key)
             if sample is None:
-                memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._grouped(partitions)])
+                memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._each_kind(partitions)])
                 count = len(memories)
                 wanted = count if count <= all_up_to else min(otherwise, count)
                 if 0 < wanted < count:
@@ -291,7 +286,7 @@ class ProjectIndex:
                 sample = self._samples[key] = Sample(memories, int(ties[order[-1]]) if wanted else 0, count)
             return sample.memories, sample.count
 
-    def _grouped(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
+    def _each_kind(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
         """Yields the kinds of known partitions, each with its own."""
         known = [number for number in dict.fromkeys(partitions) if number in self._kind_of]
         for name, own in self._by_kind(known).items():

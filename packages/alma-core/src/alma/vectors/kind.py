@@ -95,13 +95,13 @@ class KindIndex:
 
     def rows_of_passages(self, passages: Integers) -> Integers:
         """Returns the live rows of passages, which ascend; unknown ones are left out."""
-        return self._living(self._by_passage.find(passages))
+        return self._select_live(self._by_passage.find(passages))
 
     def rows_of(self, memories: Integers) -> Integers:
         """Returns the live rows of memories, which ascend; unknown ones are left out."""
-        return self._living(self._by_memory.find(memories))
+        return self._select_live(self._by_memory.find(memories))
 
-    def _living(self, rows: Integers) -> Integers:
+    def _select_live(self, rows: Integers) -> Integers:
         return rows[self._live.values[rows]] if self._dead else rows
 
     def add(self, new: VectorChanges) -> None:

@@ -56,7 +56,7 @@ def choose(room: Room, limits_of: Callable[[str], Limits], *, owner: str | None 
             chosen = [one for one in dict.fromkeys(_select(room, partition, name, limit, gone)) if one not in gone]
             found += [Choice(one, owner_label(partition), partition.kind, name, limit) for one in chosen]
             gone |= dict.fromkeys(chosen)
-    return [*found, *_learned(room, limits_of, owner)]
+    return [*found, *_choose_rules(room, limits_of, owner)]
 
 
 def _select(room: Room, partition: Partition, name: str, limit: float, gone: Collection[str]) -> Sequence[str]:
@@ -82,7 +82,7 @@ def _select(room: Room, partition: Partition, name: str, limit: float, gone: Col
     return _ids(room, [item.memory for item in order[int(limit) :]])
 
 
-def _learned(room: Room, limits_of: Callable[[str], Limits], owner: str | None) -> Iterator[Choice]:
+def _choose_rules(room: Room, limits_of: Callable[[str], Limits], owner: str | None) -> Iterator[Choice]:
     """Yields learned rules, by age, confidence and usefulness. They take no place, so no quota counts them."""
     limits = {kind: limits_of(kind) for kind in KIND_OF_SIDE.values()}
     for rule in each_rule(room, agent=owner) if any(limits.values()) else ():

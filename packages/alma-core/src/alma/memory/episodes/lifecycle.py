@@ -73,7 +73,7 @@ def begin(
     user = args.optional_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
     request = RetrieveRequest(task=asked, agent=name, top_k=top_k, user_id=user)
-    shown = _retrieved(room, request) if memories is None else _checked_slice(room, memories, name)
+    shown = _retrieve(room, request) if memories is None else _checked_slice(room, memories, name)
     opened = EpisodeRecord(
         id=key,
         project_id=room.name,
@@ -93,7 +93,7 @@ def begin(
     return Episode(_recorder_of(room, opened, waits=waits), opened, shown)
 
 
-def _retrieved(room: Room, request: RetrieveRequest) -> MemorySlice:
+def _retrieve(room: Room, request: RetrieveRequest) -> MemorySlice:
     """Retrieves for the task of an episode, and reports it."""
     with reported(room.store, Operation(SEARCH, "episode", room.name, str(request.agent), str(request.task))) as operation:
         operation.result = shown = retrieve.retrieve(room, request)

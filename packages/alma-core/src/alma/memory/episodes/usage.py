@@ -52,7 +52,7 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     used_ids = args.checked_ids(used, "used_memory_ids")
     ids = [*shown, *used_ids]
     found = _count_each(room, ids, lambda one: "used" if one in used_ids else "ignored", reader, user, call="record_usage")
-    return _reported(found, used_ids)
+    return _report(found, used_ids)
 
 
 def _count_each(
@@ -81,7 +81,7 @@ def write_with_rules(room: Room, named: Sequence[Named], write: Callable[[ReadRe
     if at_hand is not None:
         ids = {one for *_, given in named for one in given}
         with suppress(_UnexplainedError):
-            return write(lambda stored: _explained(stored, at_hand, ids))
+            return write(lambda stored: _explain(stored, at_hand, ids))
     found: dict[str, Rule] = {}
     for agent, user, given in named:
         found |= rules_among(room, given, agent=agent, user_id=user)
@@ -102,7 +102,7 @@ def _rules_at_hand(room: Room, named: Sequence[Named]) -> dict[str, Rule] | None
     return found
 
 
-def _explained(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str]) -> Mapping[str, RuleRecord]:
+def _explain(stored: Lookups, rules: Mapping[str, Rule], ids: Collection[str]) -> Mapping[str, RuleRecord]:
     """Returns the records of rules. `_UnexplainedError` if one was archived, or rests on an outcome that is gone, or if an id is of no memory."""
     records = read_records(stored, rules)
     rows = [(record, rules[key].row) for key, record in records.items()]
@@ -144,10 +144,10 @@ def judged(
     out."""
     found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, rules)
     _warn_of(found[1], agent, "record_usage")
-    return _reported(found, used)
+    return _report(found, used)
 
 
-def _reported(found: _Sorted, used: Sequence[str] | None) -> UsageReport:
+def _report(found: _Sorted, used: Sequence[str] | None) -> UsageReport:
     known, unknown = map(tuple, found)
     if used is None:
         return UsageReport(used=(), ignored=(), neutral=known, unknown=unknown)

@@ -92,7 +92,7 @@ class _Explainer:
         of = Partition(0, is_user=False, owner=rule.record.owner, kind=KIND_OF_SIDE[rule.record.side].value)
         access = self._access(of)
         if not access.is_open:
-            return self._left_out(Reason.SCOPE, self._closed(access, of), access=access)
+            return self._left_out(Reason.SCOPE, self._explain_closed(access, of), access=access)
         if rule.is_archived:
             return self._left_out(Reason.ARCHIVED, FORGOTTEN)
         answer = find_answer(self.room, self.query)
@@ -110,7 +110,7 @@ class _Explainer:
         row, times = place.memory, self.query.times
         access = self._access(place.partition)
         if not access.is_open:
-            return self._left_out(Reason.SCOPE, self._closed(access, place.partition), access=access)
+            return self._left_out(Reason.SCOPE, self._explain_closed(access, place.partition), access=access)
         if place.is_archived:
             doubt = reason_of(self.room, self.memory_id)
             gone = f"it is in quarantine: it {doubt}" if doubt else FORGOTTEN
@@ -122,7 +122,7 @@ class _Explainer:
         if row in answer.ranking.hidden:
             return self._left_out(Reason.OVERRULED, OWN_WORD, access=access)
         if any(item.memory == row for item in answer.order):
-            return self._selected(explain_answer(self.room, answer)[row])
+            return self._explain_selected(explain_answer(self.room, answer)[row])
         if self.query.verified and row in answer.dispreferred:
             why, by = answer.dispreferred[row]
             text = f"{by} contradicts it and is {why}; verified=False would return it"
@@ -198,7 +198,7 @@ class _Explainer:
         query = self.query
         return self.room.scopes.access_to(partition, agent=query.reader, user_id=query.user, include_shared=query.include_shared)
 
-    def _closed(self, access: Access, of: Partition) -> str:
+    def _explain_closed(self, access: Access, of: Partition) -> str:
         owner, reader = of.agent or of.owner, self.query.reader
         if access is Access.NOT_SHARED:
             return (
@@ -209,7 +209,7 @@ class _Explainer:
             return f"{owner!r}, who owns it, has a share_with that leaves {reader!r} out; only naming {reader!r} there would let it in"
         return access.described
 
-    def _selected(self, told: Explanation) -> RetrievalExplanation:
+    def _explain_selected(self, told: Explanation) -> RetrievalExplanation:
         factors = f"Selected because: {_factors_of(told)}; score {told.score:.3f}, rank {told.rank}"
         words = [f"words matched: {', '.join(told.words)}"] if told.words else []
         text = "; ".join([factors, *words, told.access.described])

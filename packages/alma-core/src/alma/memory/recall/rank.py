@@ -231,7 +231,7 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     own = (memory.strategy_used, memory.error_message) if isinstance(memory, Outcome) else (None, None)
     steps = [part for part in ordered if _is_step(part)]
     failed = [  # the run may have failed by this step, and say so itself
-        _described(step) for step in steps if step.outcome is Verdict.FAILURE and (step.strategy_used, step.error_message) != own
+        _describe(step) for step in steps if step.outcome is Verdict.FAILURE and (step.strategy_used, step.error_message) != own
     ]
     worked = [step.strategy_used for step in steps if step.outcome is Verdict.SUCCESS]
     said: dict[str, Any] = {
@@ -243,7 +243,7 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     return memory.model_copy(update={"metadata": {**memory.metadata, **flagged, ATTEMPT: said}})
 
 
-def _described(step: Outcome) -> str:
+def _describe(step: Outcome) -> str:
     what, error = shortened(step.strategy_used, LISTED_CHARS), step.error_message
     return f"{what} ({shortened(error, LISTED_CHARS)})" if error and not ends_with(step.strategy_used, error) else what
 

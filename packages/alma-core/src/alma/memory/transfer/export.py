@@ -49,7 +49,7 @@ def export(
         raise ValidationError("export takes an agent or a user_id, not both: what is of a user is exported for all agents")
 
     def work(on_progress: Progress | None) -> ExportReport:
-        with _opened(target, room) as write, room.project.snapshot(agent=owner, user=user) as stored:
+        with _open(target, room) as write, room.project.snapshot(agent=owner, user=user) as stored:
             seq, head = stored.head()
             header = ExportHeader(
                 alma=__version__,
@@ -95,7 +95,7 @@ def _write(write: Write, header: ExportHeader, stored: Snapshot, on_progress: Pr
 
 
 @contextmanager
-def _opened(target: Target, room: Room) -> Iterator[Write]:
+def _open(target: Target, room: Room) -> Iterator[Write]:
     if isinstance(target, str | os.PathLike):
         with new_file(checked_target(target, room.store.folder)) as file:
             yield file.write

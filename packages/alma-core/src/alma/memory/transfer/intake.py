@@ -119,7 +119,7 @@ class Intake:
 
     def _store(self, found: Sequence[tuple[Memory, Candidate]], tally: _Tally) -> None:
         """Stores what is absent. If another process imports the same at this moment, the memories that it stored count as present."""
-        new = list(self._absent(found, tally))
+        new = list(self._find_absent(found, tally))
         memories = [memory for memory, _ in new]
         try:
             refused = add_each(self.room, memories, operation="import", dry_run=self.is_dry)
@@ -136,7 +136,7 @@ class Intake:
             for remark in one.remarks:
                 tally.changed.add(remark, one.row)
 
-    def _absent(self, found: Iterable[tuple[Memory, Candidate]], tally: _Tally) -> Iterator[tuple[Memory, Candidate]]:
+    def _find_absent(self, found: Iterable[tuple[Memory, Candidate]], tally: _Tally) -> Iterator[tuple[Memory, Candidate]]:
         project = self.room.project
         places = project.find(memory.id for memory, _ in found)
         kept = project.memories([place.memory for place in places.values()])

@@ -131,12 +131,12 @@ class _Merging:
 
     def _count_use(self) -> tuple[dict[str, Counts], dict[str, Counts], dict[str, Counts]]:
         """Returns what the episodes of each side count for each memory and rule, and what those of both do, where they are not the same."""
-        ours, theirs = (dict(_ended(side)) for side in (self.here, self.there))
+        ours, theirs = (dict(_ended_episodes(side)) for side in (self.here, self.there))
         both = {}
         for key in {**ours, **theirs}:
             ending = self._merged_record((END, key))
             both[key] = {} if ending is None else (ours if ending is self.here.get((END, key)) else theirs).get(key, {})
-        return ({}, {}, {}) if ours == theirs == both else (_summed(ours), _summed(theirs), _summed(both))
+        return ({}, {}, {}) if ours == theirs == both else (_sum_counts(ours), _sum_counts(theirs), _sum_counts(both))
 
     def _merge_memory(self, mine: ExportedMemory) -> None:
         other = self.export.memory(mine.id)
@@ -146,18 +146,18 @@ class _Merging:
             self.plan.changes += _difference(mine, None)
             return
         self._note_alive(mine)
-        merged = mine if other is None else self._merged(mine, other)
+        merged = mine if other is None else self._merge(mine, other)
         merged = merged.model_copy(update={"usage": self._usage(mine.id, mine, other)})
         if merged != mine:
             self._change(mine, merged)
 
-    def _merged(self, mine: ExportedMemory, other: ExportedMemory) -> ExportedMemory:
+    def _merge(self, mine: ExportedMemory, other: ExportedMemory) -> ExportedMemory:
         """Returns the memory as both sides know it: with the words that were changed last, and archived or in use as was decided last."""
         _check_same(mine, other)
         self._note_alive(other)
         records = (side.get((QUARANTINE, mine.id)) for side in (self.here, self.there))
         reasons = ["" if record is None else str(record.body.get("reason")) for record in records]
-        kept, reason = max(zip((mine, other), reasons, strict=True), key=_standing)
+        kept, reason = max(zip((mine, other), reasons, strict=True), key=_decision_order)
         if any(reasons) and not reason:
             self.released.add(mine.id)
         return max(mine, other, key=_words).model_copy(update={"archived_at": kept.archived_at})
@@ -259,14 +259,14 @@ class _Merging:
             self.plan.purges.append(Change(journal.PURGE, f"tombstones/{number}", None, stated))
 
 
-def _ended(records: Mapping[RecordKey, ExportedRecord]) -> Iterator[tuple[str, Mapping[str, Counts]]]:
+def _ended_episodes(records: Mapping[RecordKey, ExportedRecord]) -> Iterator[tuple[str, Mapping[str, Counts]]]:
     """Yields the episodes that ended, by key, with what each counts for memories."""
     for (kind, key), ending in records.items():
         if kind == END and (opening := records.get((EPISODE, key))) is not None:
             yield key, counts_of(opening.body, ending.body)
 
 
-def _summed(episodes: Mapping[str, Mapping[str, Counts]]) -> dict[str, Counts]:
+def _sum_counts(episodes: Mapping[str, Mapping[str, Counts]]) -> dict[str, Counts]:
     sums: dict[str, dict[str, float]] = {}
     for counts in episodes.values():
         for memory_id, added in counts.items():
@@ -300,7 +300,7 @@ def _words(line: ExportedMemory) -> tuple[datetime, str]:
     return line.updated_at, _digest(line.model_dump(mode="json", exclude=left_out))
 
 
-def _standing(version: tuple[ExportedMemory, str]) -> tuple[datetime, bool, datetime, str]:
+def _decision_order(version: tuple[ExportedMemory, str]) -> tuple[datetime, bool, datetime, str]:
     """The order of decisions to archive a memory, or to use it: by time; of two of the same time it is archived. The text is the reason of a
     quarantine."""
     line, reason = version

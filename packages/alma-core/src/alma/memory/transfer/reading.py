@@ -176,7 +176,7 @@ def key_of(line: Line) -> Key:
 def opened_export(room: Room, source: Target, redaction: Redaction) -> Iterator[SoundExport]:
     """Opens a file, which is read at once: what becomes of it later changes nothing. `ValidationError` unless it is a whole, sound export."""
     with room.store.spool() as copy:
-        with _opened(room, source) as file:
+        with _open(room, source) as file:
             try:
                 export = read_export(file, copy, redaction)
             except ValidationError as error:
@@ -186,7 +186,7 @@ def opened_export(room: Room, source: Target, redaction: Redaction) -> Iterator[
 
 
 @contextmanager
-def _opened(room: Room, source: Target) -> Iterator[BinaryIO]:
+def _open(room: Room, source: Target) -> Iterator[BinaryIO]:
     if isinstance(source, str | os.PathLike):
         with opened_file(checked_path(source)) as file:
             yield file

@@ -46,15 +46,15 @@ class AESSeal:
         """Returns the nonce, the ciphertext and its tag."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         nonce = os.urandom(NONCE_BYTES)
-        return nonce + cipher.encrypt(nonce, data, _named(bound, row))
+        return nonce + cipher.encrypt(nonce, data, _authenticated_name(bound, row))
 
     def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the plain bytes. `DamagedRecordError` if they are not those that were sealed for this place and row of this store."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         try:
-            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], _named(bound, row))
+            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], _authenticated_name(bound, row))
         except (InvalidTag, ValueError) as error:
-            raise _damaged(place) from error
+            raise _damaged_error(place) from error
 
     def hide(self, data: bytes, /, *, place: str) -> bytes:
         """Returns the synthetic nonce and the ciphertext; nothing stays nothing."""
@@ -71,17 +71,17 @@ class AESSeal:
         try:
             return cipher.decrypt(data, bound)
         except (InvalidTag, ValueError) as error:
-            raise _damaged(place) from error
+            raise _damaged_error(place) from error
 
     def _sealing_of(self, place: str) -> tuple[AESGCM, bytes]:
-        made = AESGCM(self._derived(f"seal {place}", KEY_BYTES)), f"{self._store_id} {place}".encode()
+        made = AESGCM(self._derive(f"seal {place}", KEY_BYTES)), f"{self._store_id} {place}".encode()
         return self._sealing.setdefault(place, made)
 
     def _hiding_of(self, place: str) -> tuple[AESSIV, list[bytes]]:
-        made = AESSIV(self._derived(f"hide {place}", _HIDING_KEY_BYTES)), [f"{self._store_id} {place}".encode()]
+        made = AESSIV(self._derive(f"hide {place}", _HIDING_KEY_BYTES)), [f"{self._store_id} {place}".encode()]
         return self._hiding.setdefault(place, made)
 
-    def _derived(self, purpose: str, size: int) -> bytes:
+    def _derive(self, purpose: str, size: int) -> bytes:
         return HKDF(SHA256(), size, salt=None, info=f"alma {purpose}".encode()).derive(self._data_key)
 
 
@@ -93,28 +93,28 @@ def new_data_key() -> bytes:
 def wrapped(data_key: bytes, *, key: bytes, store_id: str) -> bytes:
     """Returns the data key of a store, encrypted with the user's key."""
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, data_key, _wrapping(store_id))
+    return nonce + AESGCM(key).encrypt(nonce, data_key, _wrapping_context(store_id))
 
 
 def unwrapped(stored: bytes, *, key: bytes, store_id: str, name: str) -> bytes:
     """Returns the data key of a store. `ConfigurationError` if this is not the user's key."""
     try:
-        return AESGCM(key).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], _wrapping(store_id))
+        return AESGCM(key).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], _wrapping_context(store_id))
     except (InvalidTag, ValueError) as error:
         raise ConfigurationError(
             f"{name} is encrypted with another key than the one given; open it with the key that it was encrypted with"
         ) from error
 
 
-def _named(bound: bytes, row: RowName) -> bytes:
+def _authenticated_name(bound: bytes, row: RowName) -> bytes:
     """Returns the bytes that are authenticated with a record: the parts of a row's name, each after its length, behind the store and the place."""
     parts = [part if isinstance(part, bytes) else str(part).encode() for part in row]
     return b"".join([bound, *(b" %d:%b" % (len(part), part) for part in parts)])
 
 
-def _wrapping(store_id: str) -> bytes:
+def _wrapping_context(store_id: str) -> bytes:
     return f"alma data key {store_id}".encode()
 
 
-def _damaged(place: str) -> DamagedRecordError:
+def _damaged_error(place: str) -> DamagedRecordError:
     return DamagedRecordError(f"an encrypted value ({place}) was changed or belongs elsewhere")

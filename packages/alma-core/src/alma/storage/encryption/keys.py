@@ -48,7 +48,7 @@ def read_key(source: EncryptionKey, *, name: str = "encryption_key") -> bytes:
     """Returns the 32 bytes of a key. `ConfigurationError` if there is none; no message shows any of it. `name` is what messages call a key
     that is given as bytes."""
     if isinstance(source, bytes | bytearray):
-        return _checked(bytes(source), name)
+        return _check_key(bytes(source), name)
     if isinstance(source, str | os.PathLike):
         return _of_file(os.fsdecode(source))
     if not callable(source):
@@ -63,7 +63,7 @@ def read_key(source: EncryptionKey, *, name: str = "encryption_key") -> bytes:
         given = given.encode("utf-8", "replace")
     if not isinstance(given, bytes | bytearray):
         raise ConfigurationError(f"the function given as encryption_key returned a {type(given).__name__}, not a key")
-    return _checked(bytes(given), "what the function given as encryption_key returned")
+    return _check_key(bytes(given), "what the function given as encryption_key returned")
 
 
 def _of_file(path: str) -> bytes:
@@ -80,10 +80,10 @@ def _of_file(path: str) -> bytes:
         ) from error
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         _LOG.warning("the key file %s may be read by others; run: chmod 600 %s", path, path)
-    return _checked(content, f"the key file {path}")
+    return _check_key(content, f"the key file {path}")
 
 
-def _checked(content: bytes, what: str) -> bytes:
+def _check_key(content: bytes, what: str) -> bytes:
     """The key in what was read: 32 bytes, or the text of them."""
     key = content if len(content) == KEY_BYTES else _as_text(content)
     if key is None:

@@ -52,7 +52,7 @@ class FormerSeal(AESSeal):
     def __init__(self, data_key: bytes, store_id: str, *, binds_rows: bool, hides_names: bool) -> None:
         super().__init__(data_key, store_id)
         self.binds_rows, self.hides_names = binds_rows, hides_names
-        self.id_key = self._derived("ids", KEY_BYTES) if binds_rows else b""
+        self.id_key = self._derive("ids", KEY_BYTES) if binds_rows else b""
 
     def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the plain bytes, as `AESSeal` does; digests were sealed beside encrypted names only."""

@@ -30,7 +30,7 @@ def apply_changes(
     given = list(changes)
     if len({(change.table, change.key) for change in given}) != len(given):
         raise ValueError("a row is changed twice at once")
-    given = sorted([*given, *_moved(view, given)], key=_order)
+    given = sorted([*given, *_mark_moves(view, given)], key=_order)
     affected = _searchable(given)
     for entries in _entries(view, affected):
         text.remove(view.session, view.project, entries)
@@ -55,7 +55,7 @@ def _order(change: Change) -> int:
     return 1 if change.after is None else 2
 
 
-def _moved(view: View, changes: Sequence[Change]) -> list[Change]:
+def _mark_moves(view: View, changes: Sequence[Change]) -> list[Change]:
     """Changes that change nothing, for live passages whose memory moves in the indexes: so the journal says why they are taken in anew."""
     named = {change.key for change in changes if change.table == "passage"}
     moving = [

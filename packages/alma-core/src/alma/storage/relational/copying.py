@@ -64,7 +64,7 @@ class Copying:
             for name in COPIED:
                 there = self._there(name)
                 kept, done = kept + there, done + there
-                for rows in self._missing(view, name, there):
+                for rows in self._read_missing(view, name, there):
                     with self.target.transaction() as session:
                         session.run_many(f"copied_{name}", rows)
                     done += len(rows)
@@ -73,7 +73,7 @@ class Copying:
             projects = [(int(row), str(name)) for row, name in view.all("projects")]
             for row, name in projects:
                 self._copy_text(view, row, name)
-            moved = [self._compared(view, row, name) for row, name in projects]
+            moved = [self._compare(view, row, name) for row, name in projects]
             self._end(view)
         return Moved(rows=total, kept=kept, projects=moved)
 
@@ -89,7 +89,7 @@ class Copying:
         with self.target.reading() as session:
             return self._count(session, name)
 
-    def _missing(self, view: Session, name: str, there: int) -> Iterator[list[dict[str, object]]]:
+    def _read_missing(self, view: Session, name: str, there: int) -> Iterator[list[dict[str, object]]]:
         rows = islice(view.each(f"copy_{name}"), there, None)
         while portion := list(islice(rows, ROWS_AT_ONCE)):
             yield portion
@@ -104,7 +104,7 @@ class Copying:
             session.run("store_put", {"key": TEXTS, "value": json.dumps([*done, name])})
             note_checksum(session)
 
-    def _compared(self, view: Session, row: int, name: str) -> MovedProject:
+    def _compare(self, view: Session, row: int, name: str) -> MovedProject:
         with self.target.snapshot_apart() as copied:
             sides = [(_end(session, row), _content(View(session, row, self.seal))) for session in (view, copied)]
         if sides[0] != sides[1]:

@@ -127,7 +127,7 @@ class SQLProject(Lookups):
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
         with self._database.snapshot() as session:
-            project, upto = self._located(session)
+            project, upto = self._locate(session)
             since = {"project": project, "after": after, "upto": upto}
             gone = [passage for (passage,) in session.all("removed_since", since)] if after else []
             cursor = session.all("vector_changes", since)
@@ -143,7 +143,7 @@ class SQLProject(Lookups):
     def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
         """The live passages of memories with their vectors, as of `upto`."""
         with self._database.snapshot() as session:
-            project, upto = self._located(session)
+            project, upto = self._locate(session)
             return self._vectors.changes(
                 project, list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
             )
@@ -151,7 +151,7 @@ class SQLProject(Lookups):
     def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
         """All live passages of partitions with their vectors, some thousand at a time, as a consistent view."""
         with self._database.snapshot() as session:
-            project, upto = self._located(session)
+            project, upto = self._locate(session)
             cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
             while rows := list(islice(cursor, CHUNK)):
                 yield self._vectors.changes(project, rows, upto, ())
@@ -159,14 +159,14 @@ class SQLProject(Lookups):
     def vectors_at(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
         """Those of the passages that are there, archived ones too, and their vectors."""
         with self._database.reading() as session:
-            project, _ = self._located(session)  # vectors of another embedder than ours would go by a wrong name
+            project, _ = self._locate(session)  # vectors of another embedder than ours would go by a wrong name
             rows = list(session.all("vectors_at", {"project": project, "rows": json.dumps(passages)}))
         return integers(row for row, *_ in rows), self._vectors.vectors(project, rows)
 
     def text_lengths(self) -> TextLengths:
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
-            project, _ = self._located(session)
+            project, _ = self._locate(session)
             return self._texts.lengths(None if project is None else View(session, project, self._seal))
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
@@ -189,7 +189,7 @@ class SQLProject(Lookups):
     def touched(self, *, after: int) -> NDArray[np.int64] | None:
         """The memories whose passages changed after a `seq`; `None` if rows were deleted since."""
         with self._database.snapshot() as session:
-            project, upto = self._located(session)
+            project, upto = self._locate(session)
             since = {"project": project, "after": after, "upto": upto}
             if next(session.all("removed_any", since), None) is not None:
                 return None
@@ -334,7 +334,7 @@ class SQLProject(Lookups):
     def snapshot(self, *, agent: str | None = None, user: str | None = None) -> Iterator[Snapshot]:
         """All that the project, or one agent or one user in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
         with self._database.snapshot_apart() as session:
-            project, _ = self._located(session)  # vectors of another embedder than ours would go by a wrong name
+            project, _ = self._locate(session)  # vectors of another embedder than ours would go by a wrong name
             yield Snapshot(View(session, project or 0, self._seal), agent, user)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
@@ -420,7 +420,7 @@ class SQLProject(Lookups):
                 "this process and start it again, which brings the store up to date, and run `alma verify`"
             )
 
-    def _located(self, session: Session) -> tuple[int | None, int]:
+    def _locate(self, session: Session) -> tuple[int | None, int]:
         """The project's row, if it exists, and its newest record. `EmbedderMismatchError` if the database was re-embedded since."""
         project = self._find(session)
         if project is None:

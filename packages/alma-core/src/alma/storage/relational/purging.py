@@ -132,7 +132,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     touched |= {name: log.seqs(name) for name in erased}
     kept = _erase_payloads(log, made, erased, {seq for seqs in touched.values() for seq in seqs}, found)
     _delete_rows(view, text, doomed | {name for name, body in rules.items() if body is None}, seq, found)
-    restated = [_restated(view, name, body) for name, body in rules.items() if body is not None]
+    restated = [_restate_rule(view, name, body) for name, body in rules.items() if body is not None]
     found["rules"] += len(rules)
     remaining = owned_strategies(view) if words.strategies else set()
     _drop_vectors(view, words, remaining, found)
@@ -144,7 +144,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found["passages"])
     entombed = sorted(doomed | {name for name, row in rules.items() if row is None})
-    changes = [*kept, _numbered(journal.tombstones(entombed, salt), seq), _numbered(count, seq), *restated]
+    changes = [*kept, _number_key(journal.tombstones(entombed, salt), seq), _number_key(count, seq), *restated]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
@@ -172,7 +172,7 @@ def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
     return counts | {rule for rule in _retired_rules(log) if rule in rules or _quotes(log, rule, words.all())}
 
 
-def _upgraded(log: _Log) -> Iterator[Change]:
+def _upgrade_changes(log: _Log) -> Iterator[Change]:
     """Yields the changes by which a former version was upgraded."""
     for seq in log.seqs(_REPORT):
         yield from log.changes(seq)
@@ -180,12 +180,14 @@ def _upgraded(log: _Log) -> Iterator[Change]:
 
 def _retired_rules(log: _Log) -> Iterator[str]:
     """Yields the ids of learned rules that were rows in former versions."""
-    return (change.key for change in _upgraded(log) if change.table == "memory" and change.after is None)
+    return (change.key for change in _upgrade_changes(log) if change.table == "memory" and change.after is None)
 
 
 def _imported_counts(log: _Log) -> Iterator[Mapping[str, Any]]:
     """Yields the reports of stated rules that counts without an outcome became."""
-    reports = (change.after["body"] for change in _upgraded(log) if entity(change.table, change.key) == _REPORT and change.after)
+    reports = (
+        change.after["body"] for change in _upgrade_changes(log) if entity(change.table, change.key) == _REPORT and change.after
+    )
     return (one for report in reports for one in report["imported"] if "counts" in one)
 
 
@@ -225,7 +227,7 @@ def _without(row: Row, doomed: Collection[str], left: Collection[tuple[str, str]
     return {**row, "version": row["version"] + 1, "body": {**kept, "anchors": anchors}}
 
 
-def _restated(view: View, name: str, row: Row) -> Change:
+def _restate_rule(view: View, name: str, row: Row) -> Change:
     """Stores the row of a rule's record in place of the former one. The journal has no former one any more."""
     key = name.removeprefix("record/")
     table = TABLES["record"]
@@ -313,7 +315,7 @@ def drop_partitions(view: View) -> list[int]:
     return of_users
 
 
-def _numbered(change: Change, seq: int) -> Change:
+def _number_key(change: Change, seq: int) -> Change:
     return Change(change.table, f"{change.key}/{seq}", change.before, change.after)
 
 

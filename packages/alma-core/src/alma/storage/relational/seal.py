@@ -156,15 +156,15 @@ def reveal_text(seal: Seal, stored: str, place: str) -> str:
         if _as_text(data) == stored:  # other texts decode to the same, and are not found by it
             return seal.reveal(data, place=place).decode()
     except ValueError as error:
-        raise _damaged(place) from error
-    raise _damaged(place)
+        raise _damaged_error(place) from error
+    raise _damaged_error(place)
 
 
 def _as_text(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _damaged(place: str) -> DamagedKeyError:
+def _damaged_error(place: str) -> DamagedKeyError:
     return DamagedKeyError(f"an encrypted key ({place}) was changed or belongs elsewhere")
 
 

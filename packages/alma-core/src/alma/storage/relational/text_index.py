@@ -91,8 +91,8 @@ def searched(rows: Iterable[tuple[int, int, int, bytes, bytes]], project: int, s
             memory,
             [
                 Passage.model_construct(
-                    text=_opened(seal, text, "text", (project, memory, position)),
-                    keywords=_opened(seal, keywords, "keywords", (project, memory, position)),
+                    text=_open_text(seal, text, "text", (project, memory, position)),
+                    keywords=_open_text(seal, keywords, "keywords", (project, memory, position)),
                     is_own=bool(is_own),
                 )
                 for _, position, is_own, text, keywords in found
@@ -100,7 +100,7 @@ def searched(rows: Iterable[tuple[int, int, int, bytes, bytes]], project: int, s
         )
 
 
-def _opened(seal: Seal, stored: bytes, name: str, row: tuple[int, int, int]) -> str:
+def _open_text(seal: Seal, stored: bytes, name: str, row: tuple[int, int, int]) -> str:
     try:
         return seal.open(stored, place=f"passage.{name}", row=row).decode(errors="replace")
     except CorruptStoreError:
@@ -225,12 +225,12 @@ class ProjectTexts:
         self._start()  # an interrupt may leave it half changed: it must not be used again then
         span = {"project": view.project, "after": before.upto, "upto": head, "overhead": view.seal.overhead}
         if not before.upto or next(view.session.all("removed_any", span), None) is not None:
-            self._start(_summed(view.session.all("texts", {**span, "after": 0}), head))
+            self._start(_sum_lengths(view.session.all("texts", {**span, "after": 0}), head))
             return
-        changed = _summed(view.session.all("texts_since", span), head)
-        texts = _merged(before, changed)
+        changed = _sum_lengths(view.session.all("texts_since", span), head)
+        texts = _merge_lengths(before, changed)
         if len(changed.memories) <= MOST_TAKEN_IN and _are_last(changed.memories, before.memories):
-            lists = _extended(lists, view, texts, changed.memories)
+            lists = _extend_lists(lists, view, texts, changed.memories)
         else:
             lists, entries = {}, 0
         self._start(texts)
@@ -269,7 +269,7 @@ class ProjectTexts:
             if not missing:
                 return {word: found[word] for word in asked}
             read = self._index.lists(view.session, view.project, missing, limit=limit)
-            known = {word: _placed(each, scope.texts.memories) for word, each in zip(missing, read, strict=True)}
+            known = {word: _find_places(each, scope.texts.memories) for word, each in zip(missing, read, strict=True)}
             if keeps and self._texts is scope.texts:
                 self._keep(known)
             limit = None if limit is None else FURTHER * limit
@@ -284,7 +284,7 @@ class ProjectTexts:
             self._entries += added
 
 
-def _summed(rows: Iterable[tuple[int, int, float]], upto: int) -> TextLengths:
+def _sum_lengths(rows: Iterable[tuple[int, int, float]], upto: int) -> TextLengths:
     """Returns each memory with the sum of the parts of its length, of rows of memory, partition and part. None is kept as an object."""
     table = np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(-1, 3)
     memories, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
@@ -292,7 +292,7 @@ def _summed(rows: Iterable[tuple[int, int, float]], upto: int) -> TextLengths:
     return TextLengths(upto, memories.astype(np.int64), table[first, 1].astype(np.int64), lengths)
 
 
-def _merged(before: TextLengths, changed: TextLengths) -> TextLengths:
+def _merge_lengths(before: TextLengths, changed: TextLengths) -> TextLengths:
     """Returns the texts after some have changed or were added."""
     kept = ~np.isin(before.memories, changed.memories)
     parts = [
@@ -307,7 +307,7 @@ def _are_last(memories: Integers, known: Integers) -> bool:
     return not len(memories) or not len(known) or bool(memories[0] > known[-1])
 
 
-def _extended(lists: Mapping[str, Posting], view: View, texts: TextLengths, memories: Integers) -> dict[str, Posting]:
+def _extend_lists(lists: Mapping[str, Posting], view: View, texts: TextLengths, memories: Integers) -> dict[str, Posting]:
     """Returns the lists with the entries of new memories, which are the last ones of the texts. A list that is not whole stays as it is."""
     rows = view.session.all("texts_searched_of", {"rows": json.dumps(memories.tolist())}) if lists and len(memories) else ()
     added: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
@@ -326,7 +326,7 @@ def _extended(lists: Mapping[str, Posting], view: View, texts: TextLengths, memo
     return extended
 
 
-def _placed(found: WordList, memories: Integers) -> Posting:
+def _find_places(found: WordList, memories: Integers) -> Posting:
     """Returns a list of full text by place. Memories that are not known, since they were written later, are left out."""
     places = memories.searchsorted(found.memories)
     is_known = np.zeros(len(places), np.bool_) if not len(memories) else memories.take(places, mode="clip") == found.memories

@@ -211,7 +211,7 @@ def _upgrade(view: View, text: TextIndex, project: str, found: Expected, *, at: 
     rules, stated = list(former.rules()), ((count.memory(project), count) for count in former.unborne_counts())
     counts = [(memory, count) for memory, count in stated if ("memory", memory.id) not in found.rows]
     changes = [change for rule in rules for change in _changes_of(rule, former, at=at) if _is_due(view, change)]
-    changes += [change for key, row in former.unmarked_steps() for change in _marked(key, row) if _is_due(view, change)]
+    changes += [change for key, row in former.unmarked_steps() for change in _mark_step(key, row) if _is_due(view, change)]
     if not changes and not counts:
         end = {"of_row": view.project, "head_seq": seq, "head_hash": head, "learned_seq": found.learned_seq}
         view.session.run("project_advance", end)
@@ -250,7 +250,7 @@ def _changes_of(rule: FormerRule, former: Former, *, at: int) -> list[Change]:
     ]
 
 
-def _marked(key: str, row: Mapping[str, Any]) -> list[Change]:
+def _mark_step(key: str, row: Mapping[str, Any]) -> list[Change]:
     body = {**row["body"], "metadata": {**row["body"].get("metadata", {}), "step": 0}}
     return [Change("memory", key, {"body": row["body"]}, {"body": body})]
 

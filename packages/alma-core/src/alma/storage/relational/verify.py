@@ -165,14 +165,14 @@ def _check_vectors(view: View, wanted: Expected, dimensions: Mapping[int, int], 
         if embedder == next(iter(dimensions)):
             held[digest] = fault is None
         if fault is not None:
-            report(f"vector {digest.hex()}", f"{fault}{_belonging(needed.get(digest))}")
+            report(f"vector {digest.hex()}", f"{fault}{_owner_hint(needed.get(digest))}")
     for digest in needed.keys() - held.keys():
-        report(f"vector {digest.hex()}", f"is missing{_belonging(needed[digest])}")
+        report(f"vector {digest.hex()}", f"is missing{_owner_hint(needed[digest])}")
     findings.unembedded[view.project] = [row["text"] for digest, row in needed.items() if not held.get(digest)]
     return len(held)
 
 
-def _belonging(row: Mapping[str, str] | None) -> str:
+def _owner_hint(row: Mapping[str, str] | None) -> str:
     return f"; it belongs to memory {row['memory']}" if row else ""
 
 

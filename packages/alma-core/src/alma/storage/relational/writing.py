@@ -175,7 +175,7 @@ class Write(Lookups):
         self._apply(self._view(), changes, vectors)
 
     def _apply(self, view: View, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
-        given = [change for change in changes if not self._is_noted(change)]
+        given = [change for change in changes if not self._note_purge(change)]
         self._complete()
         self._places.clear()
         self._records.clear()
@@ -183,8 +183,8 @@ class Write(Lookups):
             self._named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(view, self.text, given, vectors or {}, seq=self.seq)
 
-    def _is_noted(self, change: Change) -> bool:
-        """Notes a change that is of no row, but says what was purged. Whether it is one."""
+    def _note_purge(self, change: Change) -> bool:
+        """Notes a change that belongs to no row but names a purged key. Returns False for any other change."""
         if change.table != journal.PURGE:
             return False
         self.changes.append(Change(change.table, f"{change.key}/{self.seq}", change.before, change.after))
@@ -268,7 +268,7 @@ class Write(Lookups):
         self._complete()
         if not self.changes:
             return None
-        head = self._journalled()
+        head = self._write_journal()
         self._touch()
         if journal.changes_learning(self.operation, self.changes):
             self.learned_seq = self.seq
@@ -296,8 +296,8 @@ class Write(Lookups):
             store_vectors(self._view(), self._embedded)
             self._embedded.clear()
 
-    def _journalled(self) -> bytes:
-        """Writes the record of all changes, and gives its hash."""
+    def _write_journal(self) -> bytes:
+        """Writes the journal record of all changes, and returns its hash."""
         payload = journal.encode_payload(self.changes)
         salt = os.urandom(journal.SALT_BYTES)
         seq, at, actor, operation = self.seq, self.at, self.actor, self.operation

@@ -16,7 +16,7 @@ from alma.storage.relational.statements import statements, usual_statements
 @cache
 def compiled_statements() -> dict[str, str]:
     """The text of each statement by its name."""
-    return {name: _compiled(statement) for name, statement in statements().items()}
+    return {name: _compile(statement) for name, statement in statements().items()}
 
 
 def compile_statements() -> str:
@@ -29,11 +29,11 @@ def compile_statements() -> str:
         "",
         "STATEMENTS = {",
     ]
-    lines += [f"    {name!r}: {_compiled(statement)!r}," for name, statement in usual_statements().items()]
+    lines += [f"    {name!r}: {_compile(statement)!r}," for name, statement in usual_statements().items()]
     return "\n".join([*lines, "}", ""])
 
 
-def _compiled(statement: ClauseElement) -> str:
+def _compile(statement: ClauseElement) -> str:
     return " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
 
 

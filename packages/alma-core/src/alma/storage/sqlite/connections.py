@@ -70,7 +70,7 @@ class Connection(sqlite3.Connection):
         return self._at_once(statement, rows).rowcount if rows else 0
 
     def _at_once(self, statement: str, rows: Sequence[Given]) -> sqlite3.Cursor:
-        repeated, names = _repeated(_text(statement), len(rows))
+        repeated, names = _repeat_row(_text(statement), len(rows))
         return self.execute(repeated, [row[name] for row in rows for name in names])
 
 
@@ -95,7 +95,7 @@ def _by_column(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
 
 
 @lru_cache(maxsize=512)
-def _repeated(statement: str, count: int) -> tuple[str, Sequence[str]]:
+def _repeat_row(statement: str, count: int) -> tuple[str, Sequence[str]]:
     """The statement with its row of values repeated, and the names of what each of these takes, in order."""
     head, row, tail = split_at_values(statement)
     rows = ", ".join([re.sub(r":\w+", "?", row)] * count)
@@ -146,7 +146,7 @@ class DriverErrors:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # the driver also fails to decode damaged names
-            raise _translated(error, self._path, self._waits()) from error
+            raise _translate(error, self._path, self._waits()) from error
 
 
 def locked(path: Path, seconds: float) -> StorageError:
@@ -154,7 +154,7 @@ def locked(path: Path, seconds: float) -> StorageError:
     return StorageError(f"{path} was locked by another process for more than {seconds:g} s; try again")
 
 
-def _translated(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+def _translate(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
     if isinstance(error, sqlite3.OperationalError):
         return _operational(error, path, waited)
     if "not a database" in str(error):
@@ -237,7 +237,7 @@ class Connections:
             for used, (thread, call) in list(self.in_use.items()):
                 if thread == me and has_ended(call):
                     self.drop(used)
-            connection = self._free.pop() if self._free else self._made()
+            connection = self._free.pop() if self._free else self._connect()
             self.in_use[connection] = me, current_call()
             return connection
 
@@ -247,7 +247,7 @@ class Connections:
             if self.in_use.pop(connection, None) is not None:
                 connection.close()
 
-    def _made(self) -> Connection:
+    def _connect(self) -> Connection:
         if any(file == self.file for file, _ in _LEFT_OPEN):
             raise StorageError(
                 f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "

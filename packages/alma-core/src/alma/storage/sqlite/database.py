@@ -91,11 +91,6 @@ class Database:
         self._pool.give_back(found := self._take())
         return found
 
-    @property
-    def is_being_written(self) -> bool:
-        """True while a thread of this process writes to the file."""
-        return self._pool.writer is not None
-
     def _asked(self) -> float | None:
         """Returns how long calls wait, if the caller set it."""
         here = timeout_here()

@@ -84,11 +84,11 @@ def copy_database(database: Database, target: Path, *, seal: Seal, progress: Cal
         with _copy_errors(database.path, target), closing(sqlite3.connect(target, isolation_level=None)) as copy:
             copy.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
             copy.execute("PRAGMA synchronous=OFF")  # the caller syncs the file before it gives it its name
-            source.backup(copy, pages=PAGES_AT_ONCE, progress=_reporting(progress))
-    return _looked_at(target, seal)
+            source.backup(copy, pages=PAGES_AT_ONCE, progress=_backup_callback(progress))
+    return _read_copy(target, seal)
 
 
-def _reporting(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
+def _backup_callback(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
     """The callback of SQLite, which gets a status, the number of pages that are left, and that of all pages."""
     return None if progress is None else lambda _, left, pages: progress(pages - left, pages)
 
@@ -102,7 +102,7 @@ def _copy_errors(path: Path, target: Path) -> Iterator[None]:
         raise StorageError(f"{path} could not be copied to {target.parent}: {error}; nothing is left there") from error
 
 
-def _looked_at(target: Path, seal: Seal) -> Copied:
+def _read_copy(target: Path, seal: Seal) -> Copied:
     """The content of a copy, read from it row by row. No process writes to it, so it is opened without a log beside it."""
     with closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=ro&immutable=1", uri=True, factory=Connection)) as copy:
         (pages,) = copy.execute("PRAGMA page_count").fetchone()
@@ -150,13 +150,13 @@ def compact(database: Database, *, seal: Seal) -> bool:
         try:
             connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
             connection.execute("VACUUM")
-            return _emptied_log(connection, database.path)
+            return _empty_log(connection, database.path)
         finally:
             for name, value in settings.items():
                 connection.execute(f"PRAGMA {name}={value:d}")
 
 
-def _emptied_log(connection: sqlite3.Connection, path: Path) -> bool:
+def _empty_log(connection: sqlite3.Connection, path: Path) -> bool:
     connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS:d}")
     is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     log = Path(f"{path}-wal")

@@ -45,7 +45,7 @@ class SQLStorage(RelationalStore):
         try:
             self._check_made()
             self._restore_log()
-            seal = seal or self._opened_seal(key)
+            seal = seal or self._open_seal(key)
             self._migrate(seal, to_micros(at))
             super().__init__(self.database, FTS5Index(seal), seal=seal)
             remove_drafts(path)
@@ -83,7 +83,7 @@ class SQLStorage(RelationalStore):
                 with suppress(sqlite3.OperationalError):  # another process uses the file; the next one to open it tries again
                     connection.execute("PRAGMA journal_mode=WAL")
 
-    def _opened_seal(self, key: bytes | None) -> Seal:
+    def _open_seal(self, key: bytes | None) -> Seal:
         with self.database.reading() as connection:
             values = dict(connection.all("store_values"))
             if ENCRYPTION in values:

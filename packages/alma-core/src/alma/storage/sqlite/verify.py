@@ -182,7 +182,7 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
         with any_text(connection):
             _restore_file(connection, [row for row, _ in before.projects])
             damaged = [(View(connection, row, seal), name) for row, name in before.projects if row in before.damaged]
-            whole = [(view, name) for view, name in damaged if _replayed(view, name) is not None]
+            whole = [(view, name) for view, name in damaged if _replay_journal(view, name) is not None]
             for view, _ in whole:  # all of them first: a damaged row number may be the greatest
                 for statement in _ROWS_OF:
                     connection.execute(statement, {"project": view.project})
@@ -220,7 +220,7 @@ def _restore_file(connection: Connection, projects: list[int]) -> None:
         connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
 
 
-def _replayed(view: View, name: str) -> Expected | None:
+def _replay_journal(view: View, name: str) -> Expected | None:
     """Returns the content of a project by its journal; `None` if that is damaged or does not reach the end that the project names."""
     wanted, findings = Expected(), Findings((sqlite3.DatabaseError,))
     with findings.reading("journal") as report:
@@ -231,7 +231,7 @@ def _replayed(view: View, name: str) -> Expected | None:
 
 def _make_again(view: View, name: str, *, at: int) -> None:
     """Inserts the rows of a project as its journal says, and notes that in a record."""
-    wanted = _replayed(view, name)
+    wanted = _replay_journal(view, name)
     assert wanted is not None
     write = Write(
         *(view.session, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq),
