@@ -1,11 +1,10 @@
-"""What a reader may read is worked out once, follows what is added, and takes a bounded room."""
+"""A readable scope is computed once, and follows each partition that is added."""
 
 import numpy as np
-import pytest
 
 from alma import ALMA
-from alma.memory.scopes import ReadableScope, Scopes
-from alma.types.scope import Partition, UserWall
+from alma.memory.scopes import ReadableScope
+from alma.types.scope import Partition
 from facade import OpenStore
 
 
@@ -40,17 +39,3 @@ def test_partitions_outside_a_scope_are_closed_whatever_their_number() -> None:
     assert scope.always_hold(asked).tolist() == [False, False, True, False, False]
     assert scope.kind_numbers(asked).tolist() == [0, -1, 1, -1, -1]
     assert scope.owners == {"ann"}
-
-
-@pytest.mark.slow
-def test_the_scopes_of_ten_thousand_readers_take_a_bounded_room(alma: ALMA) -> None:
-    alma.learn("ann", "Deploy", "success")
-    few = alma._room.scopes.readable(agent="ann", user_id=None)
-    scopes = Scopes(alma._room.project, {}, UserWall.SEPARATE, most_bytes=100 * few.size)
-    first, *_, newest = [scopes.readable(agent="ann", user_id=f"user-{number}") for number in range(10_000)]
-    assert scopes.readable(agent="ann", user_id="user-9999") is newest
-    assert scopes.readable(agent="ann", user_id="user-0") is not first
-    large = {row: Partition(row, False, "ann", "outcome") for row in range(1, 50_000)}
-    whole = scopes.readable(agent="ann", user_id=None, partitions=large)
-    assert scopes.readable(agent="ann", user_id=None, partitions=large) is whole
-    assert scopes.readable(agent="ann", user_id="user-9999") is not newest
