@@ -138,7 +138,7 @@ def _vectors(options: argparse.Namespace, progress: Progress) -> tuple[Halves, Q
 
 
 def _embedded(texts: Sequence[str]) -> Iterator[NDArray[np.float32]]:
-    from alma.embedding.minilm import MiniLMEmbedder
+    from alma.embedding import MiniLMEmbedder
 
     embedder = MiniLMEmbedder()
     for start in range(0, len(texts), CHUNK):

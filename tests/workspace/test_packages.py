@@ -23,7 +23,6 @@ PUBLIC = {
     "alma.integration",
     "alma.progress",
     "alma.protocols",
-    "alma.services",
     "alma.session",
     "alma.storage.lock_timeout",
     "alma.storage.sqlite",

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, WatermarkedSearch
 from alma_azure.containers import PROJECT, Containers
 from alma_azure.key_vault import TIMEOUT_SECONDS
+from alma_integration.services import Service, WatermarkedSearch
 
 DEFAULT_DATABASE = "alma-memory"
 WATERMARK = "watermark"

@@ -12,7 +12,7 @@ from chromadb.errors import NotFoundError
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, WatermarkedSearch
+from alma_integration.services import Service, WatermarkedSearch
 
 BATCH = 256
 LISTED = 400

@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 as files: an int8 ONNX graph that takes token ids and gives unit vectors, and its tokenizer.
 
-Importing this loads no runtime. `alma.embedding.MiniLMEmbedder` is what runs it.
+Importing this loads no runtime. `alma_minilm.embedder.MiniLMEmbedder` runs it.
 """
 
 from pathlib import Path

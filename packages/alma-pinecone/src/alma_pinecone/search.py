@@ -13,7 +13,7 @@ from pinecone.errors.exceptions import NotFoundError
 
 from alma.errors import ConfigurationError, StorageError
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, calls_service
+from alma_integration.services import Service, calls_service
 from alma_pinecone.unseen import Held, Unseen
 
 WATERMARK = "watermark"

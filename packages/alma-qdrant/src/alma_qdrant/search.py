@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, WatermarkedSearch
+from alma_integration.services import Service, WatermarkedSearch
 
 DEFAULT_URL = "http://localhost:6333"
 BATCH = 256

@@ -7,9 +7,9 @@ from alma.embedding.hashing import HashEmbedder
 from alma.embedding.registry import NO_OPTIONS, Options, create_embedder, embedder_for, embedder_names, minilm_is_installed
 
 if TYPE_CHECKING:
-    from alma.embedding.minilm import MiniLMEmbedder
     from alma.embedding.openai import AzureOpenAIEmbedder, OpenAIEmbedder
     from alma.embedding.sentence_transformer import SentenceTransformersEmbedder
+    from alma_minilm.embedder import MiniLMEmbedder
 
 __all__ = [
     "NO_OPTIONS",
@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AzureOpenAIEmbedder": "openai",
-    "MiniLMEmbedder": "minilm",
-    "OpenAIEmbedder": "openai",
-    "SentenceTransformersEmbedder": "sentence_transformer",
+    "AzureOpenAIEmbedder": "alma.embedding.openai",
+    "MiniLMEmbedder": "alma_minilm.embedder",
+    "OpenAIEmbedder": "alma.embedding.openai",
+    "SentenceTransformersEmbedder": "alma.embedding.sentence_transformer",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"alma.embedding.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

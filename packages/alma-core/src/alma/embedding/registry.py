@@ -7,7 +7,7 @@ from typing import Any
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
-from alma.errors import ConfigurationError, EmbedderMismatchError
+from alma.errors import ConfigurationError, EmbedderMismatchError, MissingDependencyError
 from alma.protocols import Embedder
 from alma.text import name_nearest
 from alma.types.identity import Fingerprint
@@ -97,9 +97,7 @@ def _create(name: str, dimension: int | None, options: Options) -> Embedder:
     if plain == HASH:
         return HashEmbedder() if dimension is None else HashEmbedder(dimension)
     if plain == MINILM:
-        from alma.embedding.minilm import MiniLMEmbedder  # loads the runtime only on demand
-
-        return MiniLMEmbedder()
+        return _create_minilm()
     if plain in BLOCKS:
         return _create_with_options(plain, dimension, options.get(plain, {}))
     if (plugin := _plugins().get(name)) is not None:
@@ -108,6 +106,16 @@ def _create(name: str, dimension: int | None, options: Options) -> Embedder:
     raise ConfigurationError(
         f"There is no embedder {name[:100]!r}{name_nearest(plain, known) or '.'} There is: {', '.join(known)}"
     )
+
+
+def _create_minilm() -> Embedder:
+    try:
+        from alma_minilm.embedder import MiniLMEmbedder  # loads the runtime only on demand
+    except ImportError as missing:
+        raise MissingDependencyError(
+            f'The minilm embedder needs {missing.name or "a package"}, which is not installed: pip install "alma-core[local]"'
+        ) from missing
+    return MiniLMEmbedder()
 
 
 def _create_with_options(name: str, dimension: int | None, options: Mapping[str, object]) -> Embedder:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from alma.errors import StorageError
-from alma.services import Service, calls_service
+from alma_integration.services import Service, calls_service
 
 
 class Client:
