@@ -16,11 +16,11 @@ from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.session import Session
 from alma.storage.relational.statements.upkeep import text_metadata
 from alma.storage.relational.text_index import Searched, TextIndex
+from alma.storage.relational.text_index import stems as stems_of
 from alma.storage.relational.text_rows import TextRows
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
-from alma.storage.stems import stems as stems_of
-from alma.types.passages import Passage
+from alma.types.memories import Passage
 
 WORDS = ["Deploys", "deploy", "naïve", "v2.1", "it's", "ΣΊΣΥΦΟΣ", "日本", "of", '"', "x" * 80]
 

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from postgres_server import PostgresServer
 
 DATA = Path(__file__).parents[1] / "upgrade" / "data"

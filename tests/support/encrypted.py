@@ -6,8 +6,7 @@ from typing import Any
 
 from alma import ALMA, CustomMemoryType
 from alma.memory.alma import open_records
-from alma.types.memories import DomainKnowledge
-from alma.types.passages import Draft, Passage
+from alma.types.memories import DomainKnowledge, Draft, Passage
 
 KEY = bytes(range(32))
 OTHER_KEY = bytes(range(1, 33))

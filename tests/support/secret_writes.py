@@ -1,8 +1,7 @@
 """Every way in that a text with a secret can take. The secret was made up."""
 
 from alma import ALMA, CustomMemoryType
-from alma.types.memories import DomainKnowledge
-from alma.types.passages import Draft, Passage
+from alma.types.memories import DomainKnowledge, Draft, Passage
 
 TOKEN = "ghp_q7Zk2VxT9mLw4RsB8nYc3HdJ6fGpa1B2c3D4"
 TEXT = f"The deployment needed {TOKEN}"

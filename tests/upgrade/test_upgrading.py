@@ -17,7 +17,7 @@ import pytest
 
 from alma import ALMA
 from alma.encryption import encrypt_store
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from killed import kill_while_opening
 
 DATA = Path(__file__).parent / "data"

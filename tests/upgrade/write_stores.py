@@ -124,8 +124,7 @@ def claim(alma: ALMA) -> None:
     from alma.types.evidence import Evidence, evidence_id, task_place, text_key
 
     from alma.types.identity import to_micros
-    from alma.types.memories import Heuristic
-    from alma.types.passages import passages_of
+    from alma.types.memories import Heuristic, passages_of
 
     room, at = alma._room, datetime(2026, 11, 21, tzinfo=UTC)
     place = task_place(None, "Rotate the keys", is_step=False, is_trusted=True)

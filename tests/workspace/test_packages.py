@@ -24,7 +24,7 @@ PUBLIC = {
     "alma.progress",
     "alma.protocols",
     "alma.session",
-    "alma.storage.lock_timeout",
+    "alma.storage.relational.session",
     "alma.storage.sqlite",
     "alma.testing",
     "alma.text",

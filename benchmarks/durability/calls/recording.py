@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, MemoryNotFoundError
-from alma.types.memories import Memory
-from alma.types.passages import Draft, Passage
+from alma.types.memories import Draft, Memory, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
 from benchmarks.durability.states import CROWD, KEYED

@@ -6,7 +6,7 @@ import pytest
 
 from alma import ALMA, MemoryNotFoundError
 from alma.types import Heuristic
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from facade import OpenStore, Place
 from learned import anti_patterns, heuristics
 from other_process import OtherProcess

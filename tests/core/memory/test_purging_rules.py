@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from facade import ManualClock, NewPlace, OpenStore
 from purged import SECRET, traces, vector_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ValidationError
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from facade import ManualClock, OpenStore, exported, refused
 from learned import anti_patterns, counts, heuristics
 from lines import Line, lines_of, write_lines

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.retrieval.query import MAX_WORDS, addressed, named_in, query_words, without_names
+from alma.text import MAX_WORDS, addressed, named_in, query_words, without_names
 
 
 def test_the_words_of_a_question_are_those_that_tell() -> None:

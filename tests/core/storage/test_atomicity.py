@@ -14,7 +14,7 @@ from alma.errors import ConflictError, MemoryNotFoundError, StorageError
 from alma.storage.relational.seal import OpenSeal, RowName
 from alma.storage.sqlite.store import SQLStorage
 from alma.types import DomainKnowledge
-from alma.types.passages import passages_of
+from alma.types.memories import passages_of
 from processes import answer, finished, start, worker, workers
 from stores import TASK, Driver, new_storage, open_alma, rows
 

@@ -11,8 +11,8 @@ from sqlalchemy import Column, Table
 
 from alma.errors import AlmaError
 from alma.storage.relational import tables
+from alma.storage.relational.text_index import stems
 from alma.storage.sqlite.store import SQLStorage
-from alma.storage.stems import stems
 from alma.types import VerifyReport
 from damages import BESIDE, Damage, Whole, damages_of, damages_of_rows, open_whole
 from facade import ManualClock

@@ -14,8 +14,7 @@ from alma.storage.relational import text_index
 from alma.storage.relational.text_index import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
-from alma.types.memories import Memory
-from alma.types.passages import Passage, passages_of
+from alma.types.memories import Memory, Passage, passages_of
 from alma_testing.clocks import START
 from alma_testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
 

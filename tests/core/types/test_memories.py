@@ -18,7 +18,7 @@ from alma.types import (
     UserPreference,
     memory_from_json,
 )
-from alma.types.passages import embedded, passages_of
+from alma.types.memories import embedded, passages_of
 from memory_strategies import memories
 
 BERLIN_WINTER = timezone(timedelta(hours=1))

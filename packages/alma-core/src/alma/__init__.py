@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from alma.memory.alma import ALMA
-    from alma.storage.lock_timeout import lock_timeout
+    from alma.storage.relational.session import lock_timeout
     from alma.types import (
         AntiPattern,
         CustomMemory,
@@ -53,7 +53,7 @@ _HOMES = {
     "create_harness": "alma.harness",
     "Episode": "alma.episode",
     "ImportanceDetector": "alma.types",
-    "lock_timeout": "alma.storage.lock_timeout",
+    "lock_timeout": "alma.storage.relational.session",
 }
 """Modules of names. Of the others in `__all__`, errors are in `alma.errors`, values in `alma.types`."""
 

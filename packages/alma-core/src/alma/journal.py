@@ -13,9 +13,9 @@ from typing import Any
 from alma.types.episodes import LEASE
 from alma.types.kinds import MemoryType
 from alma.types.reports import MAINTENANCE
-from alma.types.rules import RULE
 from alma.types.stored import Change as Change
 from alma.types.stored import RowValues
+from alma.types.strategies import RULE
 
 GENESIS = bytes(32)
 """Stands for the hash of a predecessor in the first record of a project."""

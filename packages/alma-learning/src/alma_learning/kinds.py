@@ -6,8 +6,8 @@ from functools import reduce
 import numpy as np
 
 from alma_learning.background import scale
-from alma_learning.growing import GrowingRows
 from alma_learning.linkage import NEVER, link_groups
+from alma_learning.text_rows import GrowingRows
 from alma_learning.trials import Embedding, Floats, Indices, Matrix, Vector
 
 Label = tuple[str | None, str | None]

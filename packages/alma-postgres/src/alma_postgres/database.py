@@ -11,7 +11,7 @@ from psycopg.pq import TransactionStatus
 
 from alma.errors import StorageError
 from alma.forking import renewed_in_children
-from alma.storage.lock_timeout import timeout_here
+from alma.storage.relational.session import timeout_here
 from alma_postgres.address import Address
 from alma_postgres.compiling import Texts
 from alma_postgres.connections import release, shared_connections

@@ -13,7 +13,6 @@ import alma.types.kinds
 import alma.types.memories
 import alma.types.overview
 import alma.types.package_records
-import alma.types.passages
 import alma.types.provenance
 import alma.types.recalled
 import alma.types.reports
@@ -231,19 +230,19 @@ class AsyncALMA(AsyncAdmin):
         What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
         system are left out.
         `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question."""
-    async def add_domain_knowledge(self, agent: str, domain: str, fact: str, source: str = 'user_stated', *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, passages: collections.abc.Sequence[alma.types.passages.Passage] | None = None) -> alma.types.memories.DomainKnowledge:
+    async def add_domain_knowledge(self, agent: str, domain: str, fact: str, source: str = 'user_stated', *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, passages: collections.abc.Sequence[alma.types.memories.Passage] | None = None) -> alma.types.memories.DomainKnowledge:
         """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
         automatically.
 
         With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain."""
     async def add_heuristic(self, agent: str, condition: str, strategy: str, *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None) -> alma.types.memories.Heuristic:
         """Records a strategy that a person or a program states. It has no record of successes yet."""
-    async def add_knowledge(self, agent: str, domain: str, fact: str, source: str = 'user_stated', *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, passages: collections.abc.Sequence[alma.types.passages.Passage] | None = None) -> alma.types.memories.DomainKnowledge:
+    async def add_knowledge(self, agent: str, domain: str, fact: str, source: str = 'user_stated', *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, passages: collections.abc.Sequence[alma.types.memories.Passage] | None = None) -> alma.types.memories.DomainKnowledge:
         """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
         automatically.
 
         With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain."""
-    async def add_many(self, memories: collections.abc.Iterable[alma.types.memories.Memory | alma.types.passages.Draft]) -> list[str]:
+    async def add_many(self, memories: collections.abc.Iterable[alma.types.memories.Memory | alma.types.memories.Draft]) -> list[str]:
         """Records memories of any kinds in one transaction, all or none, and returns their ids."""
     async def add_preference(self, user_id: str, category: str, preference: str, source: str = 'explicit_instruction', *, agent: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None) -> alma.types.memories.UserPreference:
         """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""

@@ -37,7 +37,7 @@ from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Sto
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
-from alma.storage.lock_timeout import checked_timeout
+from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
 from alma.types.identity import Fingerprint
 from alma.types.scope import MemoryScope, UserWall

@@ -19,9 +19,9 @@ from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.provenance import FLAGGED
-from alma.types.rules import RULE, RuleRecord, RuleRecords
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE, RecordedOutcome
+from alma.types.strategies import RULE, RuleRecord, RuleRecords
 from alma_learning import Embedding, Needed, Projection, Trial
 
 _LOG = logging.getLogger("alma")

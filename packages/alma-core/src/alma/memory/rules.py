@@ -11,9 +11,9 @@ from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.provenance import FLAGGED
-from alma.types.rules import FAILS, MOST_ANCHORS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma.types.scope import agent_in, owner_name, user_in
 from alma.types.sentences import failed_of
+from alma.types.strategies import FAILS, MOST_ANCHORS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma_learning import Row, Side
 
 KIND_OF_SIDE = {WORKS: MemoryType.HEURISTIC, FAILS: MemoryType.ANTI_PATTERN}

@@ -9,8 +9,7 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
-from alma.types.memories import AnyMemory, Memory
-from alma.types.passages import Passage
+from alma.types.memories import AnyMemory, Memory, Passage
 from alma.types.scope import Partition
 from alma.types.stored import (
     Candidate,

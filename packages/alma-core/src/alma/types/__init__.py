@@ -14,15 +14,16 @@ from alma.types.memories import (
     Conversation,
     CustomMemory,
     DomainKnowledge,
+    Draft,
     Heuristic,
     Memory,
     Outcome,
+    Passage,
     Turn,
     UserPreference,
     memory_from_json,
 )
 from alma.types.package_records import Artifact, Checkpoint
-from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Contradiction, Explanation, Factors, Reason, Recalled, RetrievalExplanation, TurnHit
 from alma.types.reports import (

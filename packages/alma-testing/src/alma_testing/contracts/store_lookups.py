@@ -6,7 +6,7 @@ import pytest
 
 from alma.errors import MemoryNotFoundError
 from alma.protocols import Lookups, Place, Project, Store
-from alma.types.passages import passages_of
+from alma.types.memories import passages_of
 from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome
 from alma_testing.contracts.store_writing import change
 from alma_testing.contracts.stored import AT, WithStore, add, contents, replayed, row_of, rows_of, vector_of, vectors_for

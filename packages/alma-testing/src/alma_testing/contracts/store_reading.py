@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from alma.errors import ConflictError, StorageError
 from alma.protocols import ListsProjects, Project, Snapshotable, Store
-from alma.types.memories import Outcome
-from alma.types.passages import passages_of
+from alma.types.memories import Outcome, passages_of
 from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
 from alma_testing.clocks import START
 from alma_testing.contracts.brute_force import BruteForce

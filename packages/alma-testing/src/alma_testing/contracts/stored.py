@@ -12,8 +12,7 @@ from alma.journal import State, replay, rows_hash
 from alma.protocols import CommonWords, Project, Store, TextScores
 from alma.retrieval import bm25
 from alma.types.identity import to_micros
-from alma.types.memories import Memory
-from alma.types.passages import Passage, embedded, passages_of
+from alma.types.memories import Memory, Passage, embedded, passages_of
 from alma_testing.clocks import START
 
 OpenStore = Callable[[Path], Store]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval import bm25
-from alma.types.passages import Passage, passages_of
+from alma.types.memories import Passage, passages_of
 from alma_testing.builders import make_domain_knowledge, make_outcome
 from alma_testing.contracts.stored import AT, OpenStore, WithStore, add, found_by_words, row_of, text_scores
 from alma_testing.contracts.texts import few_examples, storable_texts

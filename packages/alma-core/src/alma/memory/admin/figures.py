@@ -31,9 +31,8 @@ from alma.types.overview import (
     UsageView,
 )
 from alma.types.reports import Stats
-from alma.types.rules import WORKS
 from alma.types.scope import Partition, access, agent_in
-from alma.types.strategies import Range
+from alma.types.strategies import WORKS, Range
 from alma_learning import Table, interval
 
 LARGEST_LIST = 100_000

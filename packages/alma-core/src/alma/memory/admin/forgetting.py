@@ -9,7 +9,7 @@ from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.admin.forgetting_policies import Limits, choose
 from alma.memory.episodes.records import run_key, several
-from alma.memory.learn.idempotency import KEY, notes_of
+from alma.memory.learn.storing import KEY, notes_of
 from alma.memory.room import Room
 from alma.memory.rules import Rule, anchors_without, archive_rule, find_rules, put_record, rows_behind
 from alma.protocols import Erased
@@ -18,9 +18,9 @@ from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP, EpisodeStatus
 from alma.types.kinds import KINDS
 from alma.types.package_records import is_of_package, references_in
 from alma.types.reports import CompactReport, ForgetReport, PurgeReceipt, Surface
-from alma.types.rules import RULE, RuleRecord
 from alma.types.scope import agent_in, user_in
 from alma.types.stored import QUARANTINE, Change, RowValues
+from alma.types.strategies import RULE, RuleRecord
 
 LONGEST_AGE = 365_000.0
 

@@ -10,8 +10,8 @@ from alma.memory.rules import KIND_OF_SIDE, Rule, each_rule
 from alma.protocols import Candidate
 from alma.retrieval.ranking import Contender, rank_contenders
 from alma.types.identity import to_micros
-from alma.types.rules import NO_USE
 from alma.types.scope import Partition, agent_in
+from alma.types.strategies import NO_USE
 
 ENOUGH_KNOWN = 5.0
 """Least weight of use and feedback for judging a memory's usefulness: ignored ten times, say, or two thumbs."""

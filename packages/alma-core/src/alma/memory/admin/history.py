@@ -14,7 +14,7 @@ from alma.storage.relational.rows import compared_text
 from alma.text import quoted
 from alma.types.identity import from_micros
 from alma.types.reports import HistoryEntry, Revision, UndoReport
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 from alma.types.tags import not_an_id
 
 _OF_RULES = f"{RULE}/"

@@ -14,7 +14,7 @@ from alma.memory.rules import archive_rule
 from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
 from alma.types.reports import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
-from alma.types.rules import RULE
+from alma.types.strategies import RULE
 
 _LOG = logging.getLogger("alma")
 

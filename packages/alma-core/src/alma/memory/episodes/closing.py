@@ -17,11 +17,10 @@ from alma.text import quoted
 from alma.types.episodes import END, EPISODE, RUN, EpisodeRecord, EpisodeStatus
 from alma.types.identity import to_micros
 from alma.types.kinds import WORTH, Verdict, VerdictSource
-from alma.types.memories import Outcome
-from alma.types.passages import Passage, passages_of
+from alma.types.memories import Outcome, Passage, passages_of
 from alma.types.provenance import flagged
 from alma.types.reports import UsageReport
-from alma.types.rules import RuleRecord
+from alma.types.strategies import RuleRecord
 
 MOST_AN_EPISODE = 3
 """Sum of all shares of one attempt: many memories used at once do not make one attempt count for many."""

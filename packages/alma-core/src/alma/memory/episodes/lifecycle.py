@@ -37,8 +37,7 @@ from alma.text import quoted
 from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
-from alma.types.memories import Outcome
-from alma.types.passages import passages_of
+from alma.types.memories import Outcome, passages_of
 from alma.types.slice import MemorySlice
 
 R = TypeVar("R")

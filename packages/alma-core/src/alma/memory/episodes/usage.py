@@ -15,8 +15,8 @@ from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import FeedbackReport, UsageReport
-from alma.types.rules import RuleRecord, is_rule_id
 from alma.types.scope import user_in
+from alma.types.strategies import RuleRecord, is_rule_id
 from alma.types.tags import not_an_id
 
 _LOG = logging.getLogger("alma")

@@ -13,8 +13,7 @@ from alma.memory import kinds
 from alma.memory.learn.learn import LEARN_ARGUMENTS, LearnRequest, learn
 from alma.memory.learn.storing import Entry, fail, make_each, store
 from alma.memory.room import Room
-from alma.retrieval.query import without_names
-from alma.text import quoted
+from alma.text import quoted, without_names
 from alma.types.identity import new_id
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import (
@@ -25,13 +24,15 @@ from alma.types.memories import (
     Conversation,
     CustomMemory,
     DomainKnowledge,
+    Draft,
     Heuristic,
     Memory,
     Outcome,
+    Passage,
     Turn,
     UserPreference,
+    passages_of,
 )
-from alma.types.passages import Draft, Passage, passages_of
 from alma.types.provenance import flagged
 
 STATED_CONFIDENCE = 1.0

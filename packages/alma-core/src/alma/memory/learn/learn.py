@@ -7,14 +7,24 @@ from typing import Any, Self
 
 from alma.errors import ConflictError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.learn import idempotency
-from alma.memory.learn.storing import Entry, OnError, categorise, embed, fail, fail_by_number, make_each, store
+from alma.memory.learn.storing import (
+    KEY,
+    Entry,
+    OnError,
+    categorise,
+    embed,
+    fail,
+    fail_by_number,
+    find_learned,
+    first_numbers,
+    make_each,
+    store,
+)
 from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.kinds import Verdict
-from alma.types.memories import Outcome
-from alma.types.passages import passages_of
+from alma.types.memories import Outcome, passages_of
 from alma.types.provenance import flagged
 
 
@@ -78,14 +88,14 @@ def _store_new(room: Room, entries: Mapping[int, Entry], *, operation: str, on_e
 
     Another caller may store one of the keys before this write does. Then that outcome counts, and the write is tried again without it.
     """
-    firsts = idempotency.first_numbers(entries)
+    firsts = first_numbers(entries)
     while True:
-        known = idempotency.find_learned(room, {number: entries[number] for number in firsts.values()})
+        known = find_learned(room, {number: entries[number] for number in firsts.values()})
         new = {number: entries[number] for number in firsts.values() if number not in known}
         try:
             counting = {**known, **store(room, new, operation=operation, on_error=on_error)}
         except ConflictError:
-            if not idempotency.find_learned(room, new):
+            if not find_learned(room, new):
                 raise
             continue  # fewer are new now, so this ends
         return [counting[firsts[number]] for number in entries]  # type: ignore[misc] # each entry is of an outcome
@@ -106,7 +116,7 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
     """Returns the outcome of a request without secrets. `ScopeViolationError` if its agent may not learn in the given category."""
     redaction = room.store.redaction
     agent = args.checked_name(request.agent, "agent")
-    key = args.optional_label(request.idempotency_key, idempotency.KEY)
+    key = args.optional_label(request.idempotency_key, KEY)
     texts = (request.task, request.strategy_used, request.error_message, request.feedback)
     metadata = flagged(args.checked_metadata(request.metadata), *texts)
     outcome = Outcome(
@@ -114,7 +124,7 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
         agent=redaction.check_name(agent, "agent"),
         user_id=args.optional_name(request.user_id, "user_id"),
         project_id=room.name,
-        metadata=metadata if key is None else {**metadata, idempotency.KEY: redaction.check_name(key, idempotency.KEY)},
+        metadata=metadata if key is None else {**metadata, KEY: redaction.check_name(key, KEY)},
         created_at=now,
         updated_at=now,
         task_type=args.optional_label(request.task_type, "task_type"),

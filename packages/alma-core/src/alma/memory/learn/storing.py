@@ -1,17 +1,86 @@
-"""Storing checked memories: all texts are embedded in one batch before the lock is taken, and all rows are one write."""
+"""Storing checked memories: all texts are embedded in one batch before the lock is taken, and all rows are one write. An outcome that is
+learned under one idempotency key counts once, however often it is sent."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from alma.errors import ScopeViolationError, ValidationError
+from alma.errors import ConflictError, ScopeViolationError, ValidationError
 from alma.memory import quarantine
-from alma.memory.learn import idempotency
+from alma.memory.redacting import KEY_OF_REPETITION
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import matched_text
-from alma.types.memories import Memory, Outcome
-from alma.types.passages import Passage, embedded, passages_of
+from alma.types.memories import Memory, Outcome, Passage, embedded, passages_of
+
+LEARNED = "learned"
+"""The kind of the small records that say what was learned under which key. Keys may be secrets, so only their digests name a record."""
+
+KEY = KEY_OF_REPETITION
+"""The argument, and the key of the outcome's metadata that keeps it."""
+
+
+def first_numbers(entries: Mapping[int, "Entry"]) -> dict[int, int]:
+    """Returns the number of the entry that counts for each entry: its own, or that of the first one with its key. `ConflictError` if they differ."""
+    firsts: dict[str, int] = {}
+    counting = {}
+    for number, entry in entries.items():
+        counting[number] = first = number if entry.key is None else firsts.setdefault(entry.key, number)
+        if first != number:
+            _check_same(_said(entries[first].memory), entry)
+    return counting
+
+
+def find_learned(room: Room, entries: Mapping[int, "Entry"]) -> dict[int, Outcome]:
+    """Returns the outcomes that were learned under the keys of entries before. `ConflictError` if one is gone, or differs from its entry."""
+    keyed = {_digest(entry.key): number for number, entry in entries.items() if entry.key is not None}
+    noted = {keyed[key]: body for key, (version, body) in room.project.record(LEARNED, keyed).items() if version} if keyed else {}
+    kept = room.project.named(str(body.get("outcome_id")) for body in noted.values()) if noted else {}
+    found = {}
+    for number, body in noted.items():
+        _check_same(body, entries[number])
+        outcome = kept.get(str(body.get("outcome_id")))
+        if not isinstance(outcome, Outcome):
+            raise ConflictError(f"{KEY} {entries[number].key!r} was used for an outcome that is gone; use another key")
+        found[number] = outcome
+    return found
+
+
+def put_key(write: Write, key: str, outcome: Memory) -> None:
+    """Stores that an outcome was learned under a key. `ConflictError` if something was meanwhile."""
+    write.put_record(LEARNED, _digest(key), {"outcome_id": outcome.id, **_said(outcome)}, version=0)
+
+
+def notes_of(room: Room, outcome_id: str, key: str | None) -> Iterator[str]:
+    """Yields the name of the small record that keeps an outcome's key, which goes when the outcome is purged."""
+    if key is not None and room.project.record(LEARNED, [_digest(key)])[_digest(key)][1].get("outcome_id") == outcome_id:
+        yield f"{LEARNED}/{_digest(key)}"
+
+
+def with_task(body: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """Returns the body of a note whose outcome has another task now, since a secret in it was replaced."""
+    return {**body, "task": _digest(task)}
+
+
+def _check_same(said: Mapping[str, Any], entry: "Entry") -> None:
+    differing = [name for name, value in _said(entry.memory).items() if said.get(name) != value]
+    if differing:
+        raise ConflictError(
+            f"{KEY} {entry.key!r} was used for an outcome that differs in its {', '.join(differing)}; use another key"
+        )
+
+
+def _said(outcome: Memory) -> dict[str, str]:
+    """Returns what has to be equal under one key. Of the task only a digest, so that its words are in no record but its own."""
+    assert isinstance(outcome, Outcome)
+    said = {"agent": outcome.agent, "task": _digest(outcome.task_description), "outcome": outcome.outcome.value}
+    return said if outcome.user_id is None else {**said, "user": outcome.user_id}
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -110,7 +179,7 @@ def put(write: Write, entry: Entry, vectors: Mapping[str, bytes], *, at: int) ->
     _keep_strategy(write, entry.memory, vectors)
     quarantine.screen_new(write, entry.memory, at=at)
     if entry.key is not None:
-        idempotency.put_key(write, entry.key, entry.memory)
+        put_key(write, entry.key, entry.memory)
 
 
 def put_corrected(write: Write, outcome: Outcome, vectors: Mapping[str, bytes], *, at: int) -> None:

@@ -12,8 +12,7 @@ from alma.memory.recall.ways import found_record, question_of
 from alma.memory.room import Room
 from alma.memory.rules import as_memory
 from alma.retrieval import bm25
-from alma.retrieval.query import without_names
-from alma.text import matched_text, normalised, one_line, shortened
+from alma.text import matched_text, normalised, one_line, shortened, without_names
 from alma.types import sentences
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern

@@ -11,11 +11,10 @@ from alma.memory import arguments as args
 from alma.memory.quarantine import reason_of
 from alma.memory.recall.answer import Answer
 from alma.memory.recall.explanations import equal_ones, explain_answer, explain_ranked, match_words
-from alma.memory.recall.named_search import search_named
 from alma.memory.recall.query import DENSE, TEXT, Query, RetrieveRequest, understand
 from alma.memory.recall.rank import contenders_for, read_candidates, score
 from alma.memory.recall.retrieve import find_answer
-from alma.memory.recall.search import least_cosine
+from alma.memory.recall.search import least_cosine, search_named
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, find_rules
 from alma.protocols import ListsProjects, Place

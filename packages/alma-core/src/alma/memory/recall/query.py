@@ -13,9 +13,8 @@ from alma.memory.room import Room
 from alma.memory.scopes import ReadableScope
 from alma.retrieval.named_events import NamedEvents, named_events
 from alma.retrieval.named_time import Interval, named_time, names_only_a_time
-from alma.retrieval.query import query_words, without_names
 from alma.scoring import RECALL_WEIGHTS, Profile
-from alma.text import quoted
+from alma.text import query_words, quoted, without_names
 from alma.types.identity import from_micros, to_micros
 from alma.types.memories import Memory
 from alma.types.timeline import TemporalFilter
@@ -109,7 +108,7 @@ class Query:
     within: NDArray[np.int64] | None = None
     """The memories that count by their times, ascending; `None` where all of the scope do."""
     addressed: Vector | None = None
-    """The vector for conversations, where the question names speakers: see `alma.memory.recall.named_search`."""
+    """The vector for conversations, where the question names speakers: see `alma.memory.recall.search`."""
     speakers: frozenset[str] = frozenset()
     """The speakers that the question names."""
 

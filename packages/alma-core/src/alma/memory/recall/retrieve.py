@@ -8,10 +8,9 @@ import numpy as np
 
 from alma.memory.recall.answer import Answer, find_disputes, make_slice
 from alma.memory.recall.explanations import explain_answer
-from alma.memory.recall.named_search import nearest_to_events, search_named, with_speakers
 from alma.memory.recall.query import Query, RetrieveRequest, understand
 from alma.memory.recall.rank import contenders_for, rank, select_from
-from alma.memory.recall.search import NO_MEMORIES, Found, Integers
+from alma.memory.recall.search import NO_MEMORIES, Found, Integers, nearest_to_events, search_named, with_speakers
 from alma.memory.recall.ways import rules_near
 from alma.memory.room import Room
 from alma.retrieval.ranking import Contender

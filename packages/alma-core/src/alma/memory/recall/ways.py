@@ -16,8 +16,7 @@ from alma.text import matched_text, normalised, spelt
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
-from alma.types.rules import NO_USE
-from alma.types.strategies import Judgement, Range, StrategyRecord
+from alma.types.strategies import NO_USE, Judgement, Range, StrategyRecord
 from alma_learning import Found, Question, Row, Side, Status, Table
 
 _VERDICTS: Mapping[tuple[Side, bool], Judgement] = {

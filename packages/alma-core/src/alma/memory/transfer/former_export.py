@@ -10,9 +10,9 @@ from alma.storage.relational.upgrading import SIDES, Former, FormerRule
 from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPassage, ExportedRecord
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
-from alma.types.passages import passages_of
-from alma.types.rules import RULE
+from alma.types.memories import passages_of
 from alma.types.scope import owner_name
+from alma.types.strategies import RULE
 
 
 @dataclass(slots=True)

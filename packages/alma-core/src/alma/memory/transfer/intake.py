@@ -25,7 +25,7 @@ from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome
 from alma.types.provenance import IMPORTED
 from alma.types.reports import MigratedKind, MigrationReport, Remark
-from alma.types.rules import FAILS, WORKS
+from alma.types.strategies import FAILS, WORKS
 
 AT_ONCE = 500
 """Number of memories in a transaction."""

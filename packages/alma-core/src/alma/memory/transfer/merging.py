@@ -23,9 +23,9 @@ from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.episodes import END, EPISODE, LEASE
 from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
-from alma.types.rules import MOST_ANCHORS, NO_USE, RULE
 from alma.types.scope import owner_name
 from alma.types.stored import QUARANTINE, Change
+from alma.types.strategies import MOST_ANCHORS, NO_USE, RULE
 
 RecordKey = tuple[str, str]
 Counts = Mapping[str, float]

@@ -20,7 +20,7 @@ from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.adding import checked_fields, checked_passages
-from alma.memory.learn.idempotency import LEARNED, with_task
+from alma.memory.learn.storing import LEARNED, with_task
 from alma.memory.redacting import Redaction
 from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE
@@ -43,9 +43,8 @@ from alma.types.exported import (
     ExportHeader,
 )
 from alma.types.kinds import KINDS, MemoryType
-from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory
-from alma.types.passages import Passage
-from alma.types.rules import RULE, fault_in_rule
+from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory, Passage
+from alma.types.strategies import RULE, fault_in_rule
 from alma_guard import placeholders_in
 
 LONGEST_LINE = 256 * 1024 * 1024

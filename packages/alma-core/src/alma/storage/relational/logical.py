@@ -14,7 +14,7 @@ from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_bo
 from alma.storage.relational.seal import Seal, hide_key, reveal_key
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
-from alma.types.passages import Passage
+from alma.types.memories import Passage
 from alma.types.scope import Partition
 
 PartitionKey = tuple[bool, str, str]

@@ -39,7 +39,7 @@ from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
 from alma.types.identity import from_micros
-from alma.types.passages import Passage
+from alma.types.memories import Passage
 from alma.types.scope import Partition
 from alma.types.stored import TextLengths
 

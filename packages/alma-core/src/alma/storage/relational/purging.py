@@ -29,8 +29,8 @@ from alma.storage.relational.seal import hide_touched, reveal_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.text import matched_text
 from alma.types.reports import MAINTENANCE, UPGRADE
-from alma.types.rules import RULE
 from alma.types.scope import user_in
+from alma.types.strategies import RULE
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""

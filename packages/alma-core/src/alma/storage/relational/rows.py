@@ -18,8 +18,7 @@ from alma.text import matched_text
 from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import KINDS, MemoryType, VerdictSource
-from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
-from alma.types.passages import Passage
+from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, Passage, UserPreference
 from alma.types.scope import owner_name
 
 Row = dict[str, Any]

@@ -1,14 +1,18 @@
 """Full text as the shared code uses it: which memory holds which stem, cached in the rows' transaction, and where a question's words stand."""
 
 import json
+import re
 import threading
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby, islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import Stemmer
 from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError
@@ -16,10 +20,31 @@ from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
-from alma.storage.stems import stem, stems
-from alma.text import spaced
-from alma.types.passages import Passage
+from alma.text import spaced, words
+from alma.types.memories import Passage
 from alma.types.stored import CommonWords, TextLengths, TextLists
+
+_PORTER = Stemmer.Stemmer("porter", 0)
+"""Keeps no words itself, so that `stem.cache_clear` forgets them all. Threads share it: a call holds the interpreter's lock."""
+
+SHORTEST = 3
+"""Least length of a word that has an ending."""
+
+_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Returns a word without its ending, by Porter's rules for English. A word of one or two letters stays: "s" has no stem."""
+    return str(_PORTER.stemWord(word)) if len(word) >= SHORTEST else word
+
+
+def stems(text: str) -> list[str]:
+    """Returns the stems of the words of a text, in order. Case and accents of Latin letters make no difference."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold())))
+    return [*map(stem, words(text))]
+
 
 OTHER_WEIGHT = 0.5
 """Weight of a word of another speaker; one of the owner's has 1."""
@@ -42,7 +67,7 @@ class WordList:
 
 
 class TextIndex(Protocol):
-    """The full text of the projects of a database. Words are compared by their stems (`alma.storage.stems`)."""
+    """The full text of the projects of a database. Words are compared by their stems (`alma.storage.relational.text_index`)."""
 
     def begin(self, session: Session, project: int, /) -> None:
         """Makes the full text of a project empty, whatever is left of it."""

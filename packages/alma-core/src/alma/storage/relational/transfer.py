@@ -29,9 +29,9 @@ from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.package_records import is_of_package
 from alma.types.reports import MAINTENANCE
-from alma.types.rules import RULE
 from alma.types.scope import agent_in, owner_name, user_in
 from alma.types.stored import Change
+from alma.types.strategies import RULE
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _DERIVED = frozenset({"is_user", "owner", "content_hash"})

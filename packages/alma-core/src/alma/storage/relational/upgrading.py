@@ -20,11 +20,10 @@ from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.writing import Write
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
-from alma.types.memories import AntiPattern, Heuristic
-from alma.types.passages import passages_of
+from alma.types.memories import AntiPattern, Heuristic, passages_of
 from alma.types.reports import MAINTENANCE, UPGRADE
-from alma.types.rules import FAILS, MOST_ANCHORS, RULE, WORKS, RuleRecord, rule_id
 from alma.types.scope import agent_in, user_in
+from alma.types.strategies import FAILS, MOST_ANCHORS, RULE, WORKS, RuleRecord, rule_id
 
 ACTOR = "alma"
 

@@ -29,8 +29,7 @@ from alma.storage.relational.rows import (
 from alma.storage.relational.seal import Seal, hide_key, hide_operation, hide_touched
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
-from alma.types.memories import Memory
-from alma.types.passages import Passage
+from alma.types.memories import Memory, Passage
 from alma.types.scope import Partition
 
 _SILENT = frozenset({"archived_at"})

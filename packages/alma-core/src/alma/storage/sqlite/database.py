@@ -12,7 +12,7 @@ from types import TracebackType
 from alma.calls import has_ended
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
-from alma.storage.lock_timeout import timeout_here
+from alma.storage.relational.session import timeout_here
 from alma.storage.sqlite import connections
 from alma.storage.sqlite.connections import (
     Connection,

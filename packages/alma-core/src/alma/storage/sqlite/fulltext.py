@@ -1,6 +1,6 @@
 """Full text by FTS5: one table a project, a cache in the same transaction as the rows.
 
-FTS5 gets the stems of `alma.storage.stems`, keyed hashes of these in an encrypted store, and leaves them as they are. They are
+FTS5 gets the stems of `alma.storage.relational.text_index`, keyed hashes of these in an encrypted store, and leaves them as they are. They are
 sorted: FTS5 keeps the place of each, and in a file that shows the order of hashes these could be guessed. A memory has two documents, its own words
 under twice its row number and the words of others one above, so that a document's number alone says whose words they are.
 """
