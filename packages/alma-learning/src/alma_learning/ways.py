@@ -83,13 +83,17 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
     if len(others) and embedding is Embedding.MEANING:
         least = max(least, float(np.quantile(compare_wordings(others, vectors, common, embedding), CHANCE)))
     groups = _link(wordings, alike, least)
-    older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
     joined: list[list[int]] = [[] for _ in groups]
-    for place, row in enumerate(older, NEWEST):
-        scores = [np.where(wordings.contrary[place], APART, row)[group].min() for group in groups]
-        best = int(np.argmax(scores))
-        if scores[best] >= least and not any(_differ(wordings.texts[place], wordings.texts[other]) for other in groups[best]):
-            joined[best].append(place)
+    if len(wordings.texts) > NEWEST:
+        older = np.where(
+            wordings.contrary[NEWEST:], APART, compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
+        )
+        starts = np.cumsum([0, *map(len, groups)])[:-1]
+        farthest = np.minimum.reduceat(older[:, [place for group in groups for place in group]], starts, axis=1)
+        for place, scores in enumerate(farthest, NEWEST):
+            best = int(np.argmax(scores))
+            if scores[best] >= least and not any(_differ(wordings.texts[place], wordings.texts[other]) for other in groups[best]):
+                joined[best].append(place)
     return Ways([[*group, *more] for group, more in zip(groups, joined, strict=True)], common)
 
 
