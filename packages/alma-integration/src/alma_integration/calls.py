@@ -7,7 +7,7 @@ what the agent chose: `deploy(service, way="rolling")`.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -126,12 +126,13 @@ def _called(use: ToolUse, values: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     try:
-        return shortened(json.dumps(value, default=_type_of, ensure_ascii=False), VALUE_CHARS)
+        return shortened(json.dumps(value, default=type_of, ensure_ascii=False), VALUE_CHARS)
     except (TypeError, ValueError, RecursionError):
-        return _type_of(value)
+        return type_of(value)
 
 
-def _type_of(value: Any) -> str:
+def type_of(value: Any) -> str:
+    """Returns the type of a value that is none of JSON, in its place."""
     return f"<{type(value).__name__}>"
 
 
@@ -151,6 +152,15 @@ def mask(arguments: Mapping[str, object]) -> dict[str, object]:
     """Returns the arguments of a call with `***` for values whose names look secret (`password`, `api_key`, `Authorization`), nested ones
     too."""
     return {name: "***" if _is_secret(str(name)) else _mask_inside(value) for name, value in arguments.items()}
+
+
+def clean_values(value: Any, stored: Callable[[str], str]) -> Any:
+    """Returns a value with `stored` applied to each text in it: before JSON escapes or a cut hide a secret from it."""
+    if isinstance(value, str):
+        return stored(value)
+    if isinstance(value, Mapping):
+        return {name: clean_values(item, stored) for name, item in value.items()}
+    return [clean_values(item, stored) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _is_secret(name: str) -> bool:

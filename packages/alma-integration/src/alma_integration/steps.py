@@ -1,14 +1,17 @@
 """Records tool calls and corrections of a run as steps of its episode."""
 
+from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from alma import Episode
 from alma.errors import ValidationError
 from alma.text import one_line, quoted, shortened
 from alma_integration.answers import ToolVerdict, answer_text
-from alma_integration.calls import ToolUse
+from alma_integration.calls import ToolUse, call_with_arguments, clean_values, named_call
 from alma_integration.credit import ToolStep
+from alma_integration.differences import describe_difference
 from alma_integration.parts import Part
 
 if TYPE_CHECKING:
@@ -55,10 +58,12 @@ def record_call(
     may_be_known: bool = False,
 ) -> None:
     """Records a call with its outcome, as a step of the part's episode; not again if it `may_be_known` and is, from before an interrupt."""
-    action, kept, failure = use.name, None, None  # a text that could not be redacted is not stored
+    action, kept, failure, repair = use.name, None, None, None  # a text that could not be redacted is not stored
     with run.integration.guard("a tool call could not be put in words", run):
-        said = run.stored(run.options.action(use) or use.name) or use.name
+        clean = replace(use, arguments=clean_values(use.arguments, run.integration.stored))
+        said = run.stored(run.options.action(clean) or use.name) or use.name
         action, kept, failure = said, run.stored(output), run.stored(error)
+        repair = _difference(run, part, use, action) if ok else None
     if may_be_known and run.begun(part) is not None and action in part.known:
         part.known.remove(action)
         return
@@ -75,10 +80,23 @@ def record_call(
     )
     part.steps.append(step)
     run.taken.append(step)
-    _record(run, part, step)
+    _record(run, part, step, repair)
 
 
-def _record(run: "Run", part: Part, step: ToolStep) -> None:
+def _difference(run: "Run", part: Part, use: ToolUse, action: str) -> str | None:
+    """Returns the arguments of a repair that differ from those of the failed call before it, where both read the same.
+
+    With an `action` of the user, or one that keeps values private, there is none.
+    """
+    if run.options.action not in (named_call, call_with_arguments):
+        return None
+    since = takewhile(lambda step: not (step.ok and step.tool == use.name), reversed(part.steps))
+    failed = (step.arguments for step in since if step.ok is False and step.action == action and step.arguments)
+    found = (describe_difference(arguments, use.arguments, run.integration.stored) for arguments in failed)
+    return next(filter(None, found), None)
+
+
+def _record(run: "Run", part: Part, step: ToolStep, feedback: str | None) -> None:
     if (episode := run.begun(part)) is None:
         return
     with run.integration.guard("a step was not recorded", run):
@@ -92,6 +110,7 @@ def _record(run: "Run", part: Part, step: ToolStep) -> None:
                 output=step.output,
                 duration_ms=step.duration_ms,
                 tool=step.tool,
+                feedback=feedback,
             ),
         )
 

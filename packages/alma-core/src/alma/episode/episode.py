@@ -137,12 +137,14 @@ class Episode:
         output: str | None = None,
         duration_ms: float | None = None,
         tool: str | None = None,
+        feedback: str | None = None,
     ) -> Step:
         """Records one action, durably when it returns. `ok=None` leaves it unjudged; an `error` alone means `ok=False`.
 
         `tool` names what performed the action; by default it is `action` without its varying parts (numbers, ids, paths, times). A
-        failure that is new for its tool, and the tool's first success after it, become memories, at most 20 an episode. Long texts are
-        cut to 2,000 characters, an action to 1,000. `ConflictError` once it has ended.
+        failure that is new for its tool, and the tool's first success after it, become memories, at most 20 an episode. `feedback` is a
+        remark that its memory shows, such as how a call differs from the failed one that it repairs. Long texts are cut to 2,000 characters,
+        an action to 1,000. `ConflictError` once it has ended.
         """
         with self._lock:
             self._check_open()
@@ -159,6 +161,7 @@ class Episode:
                 error=failed,
                 output=optional_text(output, "output"),
                 duration_ms=optional_duration(duration_ms),
+                feedback=optional_text(feedback, "feedback"),
                 at=self._recorder.now(),
             )
             lessons = self._lessons.after(step)

@@ -49,7 +49,7 @@ class Exposure(Value):
 class Step(Value):
     """One action of an attempt. `tool` names what performed it, so that steps which try the same can be recognised.
 
-    `ok` is `None` for an unjudged step; `memory_id` names the memory that was made of it, if any.
+    `ok` is `None` for an unjudged step; `feedback` is a remark on it, for its memory; `memory_id` names the memory that was made of it, if any.
     """
 
     number: Annotated[int, Field(ge=1)]
@@ -59,6 +59,7 @@ class Step(Value):
     error: str | None = None
     output: str | None = None
     duration_ms: int | None = None
+    feedback: str | None = None
     at: UtcDatetime
     memory_id: str | None = None
 

@@ -210,6 +210,18 @@ class IntegrationContract(ABC):
         assert way.startswith(f"{BLUE_GREEN}: worked 1 of 1")
         assert f"Failed on the way: {ROLLING}" in attempt
 
+    def test_the_next_run_is_shown_the_arguments_of_a_repair_that_reads_as_the_failure(self, store: ALMA) -> None:
+        def ping(port: str) -> str:
+            """Pings the service."""
+            if port == "80":
+                raise RuntimeError(REFUSED)
+            return "pong"
+
+        ports = [Call("ping", {"port": port}) for port in ("80", "8123")]
+        self.play(store, Scene([*ports, "It is live."], tools=[ping], options=JUDGED))
+        assert attempts(store) == [(WORKER, "success", "ping(port)", (("ping(port)", False), ("ping(port)", True)))]
+        assert 'port="8123" instead of "80"' in store.retrieve(task=TASK, agent=WORKER).to_prompt()
+
     def test_in_a_hand_off_each_agent_is_credited_with_its_own_calls(self, store: ALMA) -> None:
         if not self.has_hand_over:
             pytest.skip("this framework has no hand-off")

@@ -329,6 +329,7 @@ class RoomRecorder:
             outcome=bool(step.ok),
             strategy_used=step.action,
             error_message=step.error,
+            feedback=step.feedback,
             duration_ms=step.duration_ms,
             metadata={"episode_id": self.opened.id, "step": step.number},
         )

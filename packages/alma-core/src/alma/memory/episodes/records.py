@@ -246,6 +246,7 @@ class _Step(_Body):
     error: str | None = None
     output: str | None = None
     duration_ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    feedback: str | None = None
     memory_id: str | None = None
     at: _Time
 

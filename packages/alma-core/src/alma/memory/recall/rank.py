@@ -233,10 +233,10 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     failed = [  # the run may have failed by this step, and say so itself
         _describe(step) for step in steps if step.outcome is Verdict.FAILURE and (step.strategy_used, step.error_message) != own
     ]
-    worked = [step.strategy_used for step in steps if step.outcome is Verdict.SUCCESS]
+    repairs = [step for step in steps if step.outcome is Verdict.SUCCESS and (step.strategy_used != own[0] or step.user_feedback)]
     said: dict[str, Any] = {
         "failed": failed[:MOST_LISTED],
-        "worked": [shortened(way, LISTED_CHARS) for way in dict.fromkeys(worked) if way and way != own[0]][:MOST_LISTED],
+        "worked": list(dict.fromkeys(map(_describe, repairs)))[:MOST_LISTED],
     }
     flags = [part.metadata["flagged"] for part in ordered if part.metadata.get("flagged")]
     flagged = {"flagged": flags[0]} if flags else {}
@@ -244,8 +244,8 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
 
 
 def _describe(step: Outcome) -> str:
-    what, error = shortened(step.strategy_used, LISTED_CHARS), step.error_message
-    return f"{what} ({shortened(error, LISTED_CHARS)})" if error and not ends_with(step.strategy_used, error) else what
+    what, why = shortened(step.strategy_used, LISTED_CHARS), step.error_message or step.user_feedback
+    return f"{what} ({shortened(why, LISTED_CHARS)})" if why and not ends_with(step.strategy_used, why) else what
 
 
 def _with_citations(memories: Memories, candidates: Iterable[Candidate]) -> dict[int, AnyMemory]:
