@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
+from uuid import UUID
 
 PASSAGE_CHARS = 800
 """Longest passage: some 200 word pieces of English, which fit a 256-token model."""
@@ -64,6 +66,23 @@ STOPWORDS = frozenset(
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = tuple("january february march april may june july august september october november december".split())  # noqa: SIM905
+
+
+def plain_value(value: object) -> object:
+    """Returns the text, number or truth value that a program's type holds: the value of an enum's member, the text of a UUID, the scalar of an
+    array without dimensions. Any other value is returned as it is."""
+    if isinstance(value, Enum):
+        return plain_value(value.value)
+    if isinstance(value, UUID):
+        return str(value)
+    if getattr(value, "ndim", None) == 0 and callable(item := getattr(value, "item", None)):
+        return item()
+    return str.__str__(value) if isinstance(value, str) else value
+
+
+def composed(name: str) -> str:
+    """Returns the one form (NFC) of a name of an agent, a user or a project, however its accents are encoded."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def words(text: str) -> list[str]:

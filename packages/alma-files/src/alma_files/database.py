@@ -9,6 +9,7 @@ import os
 import shutil
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,6 +63,14 @@ _MISSING = """
 Heads = Mapping[str, int]
 
 
+def _delete(place: Path, presence: int, made_by: int) -> None:
+    """Deletes a projection, in the process that made it."""
+    if made_by == os.getpid():
+        with suppress(OSError):
+            os.close(presence)
+        shutil.rmtree(place, ignore_errors=True)
+
+
 class FileDatabase(Database):
     """Sessions on the projection. Before each, what other processes wrote is taken in; a write lands in the files before it is done."""
 
@@ -77,14 +86,15 @@ class FileDatabase(Database):
         self._has_warned = False
         self._landed: list[tuple[Path, int]] = []
         self._turns = threading.RLock()
-        self._made_by = os.getpid()
         self._place = layout.cache / f"projection-{uuid.uuid4().hex}"
         self._values = dict(values)
         with storage_errors(layout.folder), locked_file(layout.lock, seconds=lock_timeout or connections.BUSY_SECONDS):
             layout.sweep()
             self._place.mkdir(mode=0o700)
-            self._presence = os.open(self._place / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-            lock(self._presence)
+            presence = os.open(self._place / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            self._delete = weakref.finalize(self, _delete, self._place, presence, os.getpid())
+            self._delete.atexit = False
+            lock(presence)
             create_database(self._place / "alma.db", lambda connection: fill(connection, values, at))
         super().__init__(self._place / "alma.db", lock_timeout=lock_timeout)
         self.path = layout.folder
@@ -182,11 +192,7 @@ class FileDatabase(Database):
     def close(self) -> None:
         """Ends the use of the store here, and deletes the projection."""
         super().close()
-        if self._presence >= 0 and self._made_by == os.getpid():
-            with suppress(OSError):
-                os.close(self._presence)
-            self._presence = -1
-            shutil.rmtree(self._place, ignore_errors=True)
+        self._delete()
 
     def _look(self) -> None:
         use = getattr(self._mine, "use", None)

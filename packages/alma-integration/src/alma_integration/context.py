@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from alma.errors import ConfigurationError, ValidationError
-from alma.memory.arguments import checked_name
+from alma.memory.arguments import optional_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,9 @@ class RunContext:
         return None
 
 
-Identity: TypeAlias = str | int | Callable[[RunContext], str | int | None] | None
-"""A name, a function of the run that returns one, or `None` to take the run's own value of that name."""
+Identity: TypeAlias = str | int | UUID | Callable[[RunContext], str | int | UUID | None] | None
+"""A name or a value that holds one (a whole number, a UUID, a member of an enum), a function of the run that returns one, or `None` to take
+the run's own value of that name."""
 
 
 def identified(given: Identity, name: str, context: RunContext) -> str | None:
@@ -39,22 +41,15 @@ def identified(given: Identity, name: str, context: RunContext) -> str | None:
     if name in context.pinned:
         return context.pinned[name]
     found: Any = given(context) if callable(given) else given if given is not None else context.find(name)
-    if found is None:
-        return None
-    return checked_name(str(found) if is_number(found) else found, name)
+    return optional_name(found, name)
 
 
 def check_identity(value: object, name: str, *, is_optional: bool = True) -> None:
-    """Raises unless the value is a name, a number, a function or, if that `is_optional`, `None`."""
+    """Raises unless the value is a name, a function or, if that `is_optional`, `None`."""
     if value is None and not is_optional:
         raise ConfigurationError(f"{name} must be a name or a function, not None")
-    if value is not None and not is_number(value) and not callable(value):
-        checked_name(value, name)
-
-
-def is_number(value: object) -> bool:
-    """Returns True for a whole number that may serve as a name."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    if not callable(value):
+        optional_name(value, name)
 
 
 def required(name: str | None, option: str) -> str:

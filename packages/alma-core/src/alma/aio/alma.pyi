@@ -95,6 +95,11 @@ class AsyncAdmin:
     async def compares_meanings(self) -> bool:
         """Returns whether the embedder separates meanings, so that tasks and strategies in other words count. One that was not measured is asked
         for the vectors of a few sentences, once a process. `EmbeddingError` if it fails."""
+    async def compose_names(self, *, dry_run: bool = False) -> alma.types.reports.NamesReport:
+        """Gives every stored name of an agent or user its composed form (NFC), under which all calls look for it. Reports what it changed.
+
+        One journal record, which `undo` reverses; with `dry_run` nothing is written. Memories stay where they are that other agents would then
+        read, because `share_with` or `inherit_from` names the composed form: the report has the reason."""
     async def content_hash(self) -> str:
         """Returns a hash of the project's content, archived memories included, as 64 hexadecimal digits: equal for equal content,
         whatever its history: an export that is imported into an empty project has the same."""
@@ -114,7 +119,7 @@ class AsyncAdmin:
         there."""
     async def forget_user(self, user_id: str, *, dry_run: bool = False) -> alma.types.reports.ForgetReport:
         """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
-        and the payload of every journal record about them.
+        and the payload of every journal record about them, under each Unicode form of the name.
 
         The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
         Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an

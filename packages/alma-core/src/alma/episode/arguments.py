@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.errors import ValidationError
-from alma.text import quoted, storable
+from alma.text import fault_in, plain_value, quoted, storable
 from alma.types.episodes import Ending, EpisodeRecord
 from alma.types.kinds import Verdict
 
@@ -14,15 +14,19 @@ TEXT_CHARS = 2_000
 """Errors, outputs, strategies and feedback are cut to this length."""
 
 
-def checked_ids(value: Any) -> list[str]:
-    """Returns a list of ids. A bare text is an error, not a list of letters."""
+def checked_ids(value: Any, name: str) -> list[str]:
+    """Returns distinct ids in the order given. A bare text is an error, not a list of letters."""
     try:
-        ids = [] if isinstance(value, str) else list(value)
-    except TypeError as error:
-        raise ValidationError(f"used takes a list of ids, not {quoted(value)}") from error
-    if isinstance(value, str) or not all(isinstance(memory_id, str) for memory_id in ids):
-        raise ValidationError(f"used takes a list of ids, which are texts, not {quoted(value)}")
-    return ids
+        ids = None if isinstance(value, str) else list(map(plain_value, value))
+    except TypeError:
+        ids = None
+    if ids is None:
+        raise ValidationError(f"{name} must be a list of ids, not {quoted(value)}")
+    for item in ids:
+        fault = fault_in(item) if isinstance(item, str) else ""
+        if fault is not None:
+            raise ValidationError(f"{name} holds {quoted(item)}, which is no id{fault and f': {fault}'}")
+    return list(dict.fromkeys(map(str, ids)))
 
 
 def optional_text(value: object, name: str, limit: int = TEXT_CHARS) -> str | None:
@@ -38,9 +42,10 @@ def optional_duration(value: object) -> int | None:
     """Returns milliseconds, 0 or more, rounded to whole ones."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+    number = plain_value(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 2**53:
         raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
-    return round(value)
+    return round(number)
 
 
 @dataclass(frozen=True, slots=True)

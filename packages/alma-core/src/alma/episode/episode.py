@@ -189,7 +189,7 @@ class Episode:
 
     def used(self, memory_ids: Iterable[str]) -> None:
         """Names the memories that were used. An empty list states that none was; without a call it stays unknown."""
-        ids = checked_ids(memory_ids)
+        ids = checked_ids(memory_ids, "used")
         with self._lock:
             self._check_open()
             self._name(ids)

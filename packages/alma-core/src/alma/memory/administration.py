@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from alma.extensions import extension
 from alma.memory import quarantine
-from alma.memory.admin import copies, figures, forgetting, maintaining, reindexing
+from alma.memory.admin import copies, figures, forgetting, maintaining, names, reindexing
 from alma.memory.admin import history as past
 from alma.memory.arguments import Progress
 from alma.memory.operation import forwarded, operation
@@ -67,6 +67,7 @@ class Admin(Face):
 
     forget_user = forwarded(forgetting.forget_user)
     users = forwarded(forgetting.users)
+    compose_names = forwarded(names.compose_names)
     redact_existing = forwarded(importing.redact_existing)
 
     @operation

@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from alma.episode.arguments import checked_ids as checked_ids
 from alma.episode.arguments import optional_duration as optional_duration
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.text import fault_in, quoted
+from alma.text import composed, fault_in, plain_value, quoted
 from alma.types.identity import Fingerprint, as_utc
 from alma.types.kinds import VerdictSource
 
@@ -22,6 +23,8 @@ LARGEST_TOP_K = 1_000
 LARGEST_METADATA = 100_000
 LARGEST_DIMENSION = 65_536
 DEEPEST_METADATA = 100
+
+_FIRST_TOO_LONG = 10 ** (LONGEST_NAME - 1)
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _JSON_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -44,16 +47,32 @@ def checked_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str:
 
 def optional_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str | None:
     """As `checked_text`; `None` for `None` and for an empty text."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    return checked_text(value, name, limit=limit)
+    return None if is_empty(value) else checked_text(value, name, limit=limit)
 
 
 def checked_name(value: object, name: str) -> str:
-    """Returns the name of an agent, user or project: one line, at most 200 characters. `ScopeViolationError` if there is none."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    """Returns the name of an agent, user or project in its composed form (NFC): one line, at most 200 characters. `ScopeViolationError` if there
+    is none."""
+    if is_empty(value):
         raise ScopeViolationError(f"{name} is missing; there is no default, since each memory has an owner")
-    return checked_label(value, name)
+    return composed(checked_id(value, name))
+
+
+def checked_id(value: object, name: str) -> str:
+    """As `checked_label`, for the name that something has elsewhere: a whole number counts as its digits."""
+    number = plain_value(value)
+    is_number = isinstance(number, int) and not isinstance(number, bool) and abs(number) < _FIRST_TOO_LONG
+    return checked_label(str(number) if is_number else value, name)
+
+
+def optional_id(value: object, name: str) -> str | None:
+    """As `checked_id`; `None` for `None` and for an empty text."""
+    return None if is_empty(value) else checked_id(value, name)
+
+
+def is_empty(value: object) -> bool:
+    """Returns True for `None` and for a text of nothing but space."""
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def optional_name(value: object, name: str) -> str | None:
@@ -63,12 +82,13 @@ def optional_name(value: object, name: str) -> str | None:
 
 def optional_label(value: object, name: str) -> str | None:
     """As `checked_label`; `None` for `None` and for an empty text."""
-    return None if optional_text(value, name, limit=LONGEST_NAME) is None else checked_label(value, name)
+    return None if is_empty(value) else checked_label(value, name)
 
 
 def checked_label(value: object, name: str) -> str:
-    """Returns a category, a source or the like: one printable line, at most 200 characters."""
-    text = checked_text(value, name, limit=LONGEST_NAME)
+    """Returns a category, a source or the like: one printable line, at most 200 characters. A UUID, a member of an enum and a scalar of
+    an array count as the text that they hold."""
+    text = checked_text(plain_value(value), name, limit=LONGEST_NAME)
     if not text.isprintable():
         raise ValidationError(f"{name} {text!r} holds a character that cannot be printed")
     return text
@@ -76,11 +96,12 @@ def checked_label(value: object, name: str) -> str:
 
 def checked_count(value: object, name: str, *, least: int = 1, largest: int = LARGEST_TOP_K) -> int:
     """Returns a whole number from `least` to `largest`."""
-    if not isinstance(value, int) or isinstance(value, bool):
+    number = plain_value(value)
+    if not isinstance(number, int) or isinstance(number, bool):
         raise ValidationError(f"{name} must be a whole number, not {quoted(value)}")
-    if not least <= value <= largest:
+    if not least <= number <= largest:
         raise ValidationError(f"{name} is {quoted(value)}; it must be from {least} to {largest}")
-    return value
+    return number
 
 
 def checked_source(value: object) -> VerdictSource:
@@ -92,10 +113,11 @@ def checked_time(value: object, name: str) -> datetime | None:
     """Returns an aware UTC time; a naive one is taken as UTC."""
     if value is None:
         return None
-    if not isinstance(value, datetime):
+    moment = plain_value(value)
+    if not isinstance(moment, datetime):
         raise ValidationError(f"{name} must be a datetime, not {quoted(value)}")
     try:
-        return as_utc(value)
+        return as_utc(moment)
     except ValueError as error:
         raise ValidationError(f"{name}: {error}") from error
 
@@ -110,7 +132,7 @@ def checked_json(value: object, name: str, *, largest: int) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValidationError(f"{name} must be a mapping, not {quoted(value)}")
     try:
-        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False, default=_json_value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationError(f"{name} must hold what JSON can carry: {error}") from error
     if len(text) > largest:
@@ -120,6 +142,12 @@ def checked_json(value: object, name: str, *, largest: int) -> dict[str, Any]:
     if (depth := _depth(text)) > DEEPEST_METADATA:
         raise ValidationError(f"{name} is nested {depth} levels deep; at most {DEEPEST_METADATA} are kept")
     plain: dict[str, Any] = json.loads(text)
+    return plain
+
+
+def _json_value(value: object) -> object:
+    if (plain := plain_value(value)) is value:
+        raise TypeError(f"{quoted(value)} is no value of JSON")
     return plain
 
 
@@ -153,22 +181,10 @@ def checked_call(value: Called, name: str) -> Called:
 
 def checked_choice(value: object, name: str, choices: Collection[str]) -> str:
     """Returns one of the choices."""
-    if not isinstance(value, str) or value not in choices:
+    choice = plain_value(value)
+    if not isinstance(choice, str) or choice not in choices:
         raise ValidationError(f"{name} is {quoted(value)}; it is {' or '.join(map(repr, choices))}")
-    return value
-
-
-def checked_ids(value: object, name: str) -> list[str]:
-    """Returns distinct ids in the order given. A bare text is an error, not a list of letters."""
-    if isinstance(value, str):
-        raise ValidationError(f"{name} must be a list of ids, not {quoted(value)}")
-    ids: Sequence[object] = list(_iterable(value, f"{name} must be a list of ids"))
-    for item in ids:
-        if not isinstance(item, str):
-            raise ValidationError(f"{name} holds {quoted(item)}, which is no id")
-        if fault := fault_in(item):
-            raise ValidationError(f"{name} holds {quoted(item)}, which is no id: {fault}")
-    return list(dict.fromkeys(str(item) for item in ids))
+    return choice
 
 
 def check_embedder(embedder: object, dimension: object) -> None:

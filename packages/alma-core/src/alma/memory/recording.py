@@ -204,7 +204,7 @@ class Recording(Admin, HarnessMethods):
 
         Those that ended unjudged have a `forecast`, as by `get_episode`.
         """
-        return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
+        return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_id(run_id, "run_id")))
 
     review = forwarded(forecasts.review)
 

@@ -42,7 +42,7 @@ from alma.protocols import (
 )
 from alma.retrieval import bm25
 from alma.scoring import Profile
-from alma.text import normalised, quoted, spelt
+from alma.text import composed, normalised, quoted, spelt
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.identity import to_micros
 from alma.types.memories import MEMORY_CLASSES
@@ -121,7 +121,11 @@ class OpenStore:
         return io.BytesIO() if self.is_encrypted else tempfile.TemporaryFile()
 
     def room(self, name: str) -> "Room":
-        """Returns the project of that name, the same object for every caller."""
+        """Returns the project of that name, the same object for every caller. A project that an earlier version made under another Unicode form of
+        the name is that project."""
+        if name not in self.projects and not name.isascii() and isinstance(self.storage, ListsProjects):
+            stored = self.storage.project_names()
+            name = name if name in stored else next((one for one in stored if composed(one) == name), name)
         return self.projects.setdefault(name, self._room(name)) if name not in self.projects else self.projects[name]
 
     def _check_secrets(self, name: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ScopeViolationError
 from alma.protocols import Project
-from alma.text import normalised
+from alma.text import composed, normalised
 from alma.types.kinds import KINDS
 from alma.types.scope import Access, MemoryScope, Partition, UserWall, access
 
@@ -32,6 +32,11 @@ CLOSED = -1
 BYTES_A_PARTITION = 200
 MOST_BYTES = 16 << 20
 """Limit on the memory of all cached scopes: enough for a thousand readers of few partitions each, beside two thousand agents."""
+
+_FORMER_NAMES = (
+    "project %r has memories of %d agents or users whose names are not in composed form, so no call finds them: `compose_names(dry_run=True)` "
+    "shows them, `compose_names()` gives them that form"
+)
 
 ScopeKey = tuple[str, str | None, bool]
 """Agent, user, and whether shared memories are wanted."""
@@ -126,6 +131,7 @@ class Scopes:
     def __init__(self, project: Project, agents: Mapping[str, MemoryScope], users: UserWall) -> None:
         self._project, self._agents, self._users = project, agents, users
         self._kept: Mapping[ScopeKey, ReadableScope] = {}
+        self._is_checked = False
 
     def readable(
         self,
@@ -142,6 +148,10 @@ class Scopes:
         known = self._project.partitions() if partitions is None else partitions
         key = (agent, user_id, include_shared)
         before = self._kept.get(key)
+        if not self._is_checked:
+            self._is_checked = True
+            if former_names := {one.owner for one in known.values() if composed(one.owner) != one.owner}:
+                _LOG.warning(_FORMER_NAMES, self._project.name, len(former_names))
         if before is not None and before.known is known:
             return before
         if before is not None and any(row not in known for row in before.by_row):

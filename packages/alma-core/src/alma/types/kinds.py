@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from alma.errors import ValidationError
-from alma.text import quoted
+from alma.text import plain_value, quoted
 
 
 class MemoryType(StrEnum):
@@ -64,11 +64,13 @@ class Verdict(StrEnum):
 
     @classmethod
     def checked(cls, value: object) -> "Verdict":
-        """Returns the verdict of a word in any case, or of `True` or `False`. Anything else is an error, never a silent failure."""
-        if isinstance(value, bool):
-            return cls.SUCCESS if value else cls.FAILURE
+        """Returns the verdict of a word in any case, or of `True` or `False`, also as an enum's member or a scalar of an array holds it. Anything
+        else is an error, never a silent failure."""
+        word = plain_value(value)
+        if isinstance(word, bool):
+            return cls.SUCCESS if word else cls.FAILURE
         try:
-            return cls(value.strip().lower() if isinstance(value, str) else "")
+            return cls(word.strip().lower() if isinstance(word, str) else "")
         except ValueError:
             words = ", ".join(repr(verdict.value) for verdict in cls)
             raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False") from None
@@ -92,8 +94,9 @@ class VerdictSource(StrEnum):
     @classmethod
     def checked(cls, value: object, name: str = "verdict_source") -> "VerdictSource":
         """Returns the member of that name, in any case. `ValidationError` for another word."""
+        word = plain_value(value)
         try:
-            return cls(value.strip().lower() if isinstance(value, str) else "")
+            return cls(word.strip().lower() if isinstance(word, str) else "")
         except ValueError:
             raise ValidationError(f"{name} must be one of {', '.join(cls)}, not {quoted(value)}") from None
 

@@ -26,6 +26,17 @@ class FeedbackReport(Value):
     unknown: tuple[str, ...]
 
 
+class NamesReport(Value):
+    """Result of `compose_names`: the memories and the number of records whose names it changed, or would change. `held` are the agents whose
+    memories stay under a former form of their name, each with the reason."""
+
+    dry_run: bool
+    seq: int | None
+    memory_ids: tuple[str, ...]
+    records: int
+    held: dict[str, str]
+
+
 _COUNTS = {f"{spec.listed_as}_count": kind.value for kind, spec in KINDS.items()}
 """Names that alma-memory uses for the counts, each with its kind."""
 

@@ -6,12 +6,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from alma.text import normalised
+from alma.text import composed, normalised
 from alma.types.identity import Value
 
 EVERYONE = "*"
+
+Name = Annotated[str, AfterValidator(composed)]
 
 
 class MemoryScope(Value):
@@ -22,12 +24,12 @@ class MemoryScope(Value):
     inherits from this agent read them. `inherit_from` names the agents whose memories this agent wants to read.
     """
 
-    agent_name: str = ""
+    agent_name: Name = ""
     domain: str = ""
     can_learn: tuple[str, ...] = ()
     cannot_learn: tuple[str, ...] = ()
-    share_with: tuple[str, ...] | None = None
-    inherit_from: tuple[str, ...] = ()
+    share_with: tuple[Name, ...] | None = None
+    inherit_from: tuple[Name, ...] = ()
     min_occurrences_for_heuristic: Annotated[int, Field(ge=1)] = 3
 
     def shares_with(self, reader: str) -> bool:

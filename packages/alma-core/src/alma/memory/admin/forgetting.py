@@ -13,7 +13,7 @@ from alma.memory.learn.storing import KEY, notes_of
 from alma.memory.room import Room
 from alma.memory.rules import Rule, anchors_without, archive_rule, find_rules, put_record, rows_behind
 from alma.protocols import Erased
-from alma.text import quoted
+from alma.text import composed, quoted
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP, EpisodeStatus
 from alma.types.kinds import KINDS
 from alma.types.package_records import is_of_package, references_in
@@ -84,7 +84,7 @@ def forget(
 
 def forget_user(room: Room, user_id: str, *, dry_run: bool = False) -> ForgetReport:
     """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
-    and the payload of every journal record about them.
+    and the payload of every journal record about them, under each Unicode form of the name.
 
     The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
     Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
@@ -93,9 +93,9 @@ def forget_user(room: Room, user_id: str, *, dry_run: bool = False) -> ForgetRep
     user, kinds, records = args.checked_name(user_id, "user_id"), dict[str, str](), list[str]()
     for table, key, row in _rows_and_former_rows(room):
         if table == "memory" and "owner" in row:
-            if user == (row["owner"] if row["is_user"] else user_in(row["owner"])):
+            if user == composed((row["owner"] if row["is_user"] else user_in(row["owner"])) or ""):
                 kinds[key] = str(row["kind"])
-        elif table == "record" and (row.get("body") or {}).get("user_id") == user:
+        elif table == "record" and composed((row.get("body") or {}).get("user_id") or "") == user:
             kind, _, name = key.partition("/")
             if kind == EPISODE:
                 records += _records_of_episode(name, row["body"].get("run_id"))

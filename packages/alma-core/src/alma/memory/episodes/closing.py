@@ -283,7 +283,7 @@ def settle(
         raise ValidationError("settle needs an episode_id or a run_id, and not both")
     verdict, why = Verdict.checked(outcome), room.store.redaction.value(args.optional_text(reason, "reason"))
     said = _Said(verdict, why, None if source is None else args.checked_source(source))
-    run = None if run_id is None else args.checked_label(run_id, "run_id")
+    run = None if run_id is None else args.checked_id(run_id, "run_id")
     now = room.store.clock()
     with room.project.moment():
         found = [_closed(room, episode_id)] if run is None else _ended_in_run(room, run)

@@ -80,8 +80,8 @@ def begin(
         task=asked,
         task_type=kind,
         user_id=user,
-        run_id=args.optional_label(run_id, "run_id"),
-        thread_id=args.optional_label(thread_id, "thread_id"),
+        run_id=args.optional_id(run_id, "run_id"),
+        thread_id=args.optional_id(thread_id, "thread_id"),
         started_at=now,
         shown=exposures(shown),
     )

@@ -154,7 +154,7 @@ def add_conversation(
     given = _base(room, Conversation, agent, user_id, metadata)
     if (held_at := args.checked_time(at, "at")) is not None:
         given["held_at"] = held_at
-    session = args.checked_label(session_id, "session_id")
+    session = args.checked_id(session_id, "session_id")
     return _add(room, Conversation(**given, session_id=session, turns=tuple(_turns(messages))), operation="add_conversation")
 
 

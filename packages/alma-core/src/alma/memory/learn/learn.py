@@ -116,7 +116,7 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
     """Returns the outcome of a request without secrets. `ScopeViolationError` if its agent may not learn in the given category."""
     redaction = room.store.redaction
     agent = args.checked_name(request.agent, "agent")
-    key = args.optional_label(request.idempotency_key, KEY)
+    key = args.optional_id(request.idempotency_key, KEY)
     texts = (request.task, request.strategy_used, request.error_message, request.feedback)
     metadata = flagged(args.checked_metadata(request.metadata), *texts)
     outcome = Outcome(
@@ -128,7 +128,7 @@ def _redacted_outcome(room: Room, now: datetime, request: LearnRequest) -> Entry
         created_at=now,
         updated_at=now,
         task_type=args.optional_label(request.task_type, "task_type"),
-        task_id=args.optional_label(request.task_id, "task_id"),
+        task_id=args.optional_id(request.task_id, "task_id"),
         difficulty=args.optional_label(request.difficulty, "difficulty"),
         verdict_source=args.checked_source(request.verdict_source),
         task_description=args.checked_text(request.task, "task"),

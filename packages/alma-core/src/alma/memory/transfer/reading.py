@@ -18,6 +18,7 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import AlmaError, ValidationError
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
+from alma.memory.admin.names import with_composed_names
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.learn.storing import LEARNED, with_task
@@ -26,7 +27,7 @@ from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.memory.transfer.export import Target
 from alma.memory.transfer.former_export import FormerExport
-from alma.text import fault_in, quoted, shortened
+from alma.text import composed, fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
     FORMAT,
@@ -112,11 +113,15 @@ class SoundExport:
         return line
 
     def take(self, line: Line | ExportedEvidence | ExportedPurge) -> None:
-        """Checks a line and copies it without its secrets. `ValidationError` unless ALMA itself would have written it."""
+        """Checks a line and copies it without its secrets, names in composed form. `ValidationError` unless ALMA itself would have written it."""
         check_storable(line.model_dump(exclude={"passages": {"__all__": {"vector"}}}), _name(line))
         if isinstance(line, ExportedPurge):
             self.purged.append(line)
             return
+        if isinstance(line, ExportedMemory):
+            line = line.model_copy(update={"agent": composed(line.agent), "body": with_composed_names(line.body)})
+        elif isinstance(line, ExportedRecord):
+            line = line.model_copy(update={"body": with_composed_names(line.body)})
         known: dict[Any, int] = getattr(self, _KNOWN[line.type])
         key = line.id if isinstance(line, ExportedEvidence) else key_of(line)
         if key in known:

@@ -316,10 +316,12 @@ class _Pools:
     def share(self, path: Path) -> Connections:
         with self._guard:
             file = _usable_file(path)
-            pool = self._open.get(file)
-            if pool is None:
-                pool = self._open[file] = Connections(path, file)
+            pool = self._open.get(file) or Connections(path, file)
             pool.users += 1
+            if pool.is_closed:  # by the collector, which may drop its last user at any line
+                pool = Connections(path, file)
+                pool.users = 1
+            self._open[file] = pool
             return pool
 
     def release(self, pool: Connections) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class _Use:
 
 
 class Database:
-    """An open file. All that are open on the same file in a process share its connections, which the last one closes."""
+    """An open file. All that are open on the same file in a process share its connections, which the last one closes, also where it is dropped
+    without `close`."""
 
     def __init__(self, path: Path, *, lock_timeout: float | None = None) -> None:
         """Opens a file that exists. `StorageError` if it cannot be opened, `ConfigurationError` if this Python's SQLite is too old.
@@ -68,6 +70,8 @@ class Database:
         self._lock_timeout = lock_timeout
         self.errors = DriverErrors(path, self._waits)
         self._pool = shared_connections(path)
+        self._release = weakref.finalize(self, release, self._pool)
+        self._release.atexit = False
         self._is_closed = False
         self.renew_in_child()
         renewed_in_children(self)
@@ -220,7 +224,7 @@ class Database:
             if self._is_closed:
                 return
             self._is_closed = True
-        release(self._pool)
+        self._release()
 
 
 class _Reading:
