@@ -14,7 +14,7 @@ from alma.memory.room import Room
 from alma.retrieval.query import without_names
 from alma.retrieval.turns import Turns, rarities, turn_scores
 from alma.storage.stems import stems
-from alma.text import spaced
+from alma.text import spaced_for_search
 from alma.types.memories import AnyMemory, Conversation, Turn
 from alma.types.passages import Passage
 from alma.types.recalled import TurnHit
@@ -149,7 +149,7 @@ def _count_stems(words: Sequence[str], texts: Sequence[str]) -> Floats:
     beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in asked)})")
     for place, text in enumerate(texts):
         if asked and _may_hold(text, beginning):
-            counts = Counter(stems(spaced(text)))
+            counts = Counter(stems(spaced_for_search(text)))
             found[place] = [counts[stem] for stem in asked]
     return found
 

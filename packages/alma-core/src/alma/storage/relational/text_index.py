@@ -17,7 +17,7 @@ from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.stems import stem, stems
-from alma.text import spaced
+from alma.text import spaced_for_search
 from alma.types.passages import Passage
 from alma.types.stored import CommonWords, TextLengths, TextLists
 
@@ -66,7 +66,7 @@ def own_and_other(passages: Sequence[Passage]) -> tuple[list[str], list[str]]:
     others = "\n".join(
         text for passage in passages for text in ("" if passage.is_own else passage.text, passage.keywords) if text
     )
-    return stems(spaced(own)), stems(spaced(others))
+    return stems(spaced_for_search(own)), stems(spaced_for_search(others))
 
 
 def frequencies(passages: Sequence[Passage]) -> dict[str, float]:
