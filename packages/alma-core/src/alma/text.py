@@ -30,6 +30,8 @@ _UNSPACED = re.compile(
     "[\u3005\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 """Chinese, Japanese and Korean characters: of words that no space parts, or that endings are written to."""
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff]")
+"""Emoji and other symbols, without the tones of skin."""
 _DENSE = re.compile("[\u0370-\u1fff\u2e80-\ufdff\ufe30-\uffff\U00020000-\U0003ffff]")
 """Characters of scripts of which a model of English takes each for a word piece or more."""
 _DENSITY = 10 / 3
@@ -91,16 +93,29 @@ def words(text: str) -> list[str]:
 
 
 def spaced(text: str) -> str:
-    """Returns the text as full text takes it: runs of Chinese, Japanese and Korean characters as their overlapping pairs, "我的猫" as "我的 的猫".
+    """Returns a question as full text takes it: runs of Chinese, Japanese and Korean characters as their overlapping pairs, "我的猫" as "我的
+    的猫", and pictures as words.
 
     Such a run is a whole clause, or a word with its endings, so that as a whole it matches nothing else. A single character stays.
     """
-    return text if text.isascii() else _UNSPACED.sub(_in_pairs, text)
+    return text if text.isascii() else _PICTURE.sub(_name_picture, _UNSPACED.sub(_in_pairs, text))
+
+
+def spaced_for_search(text: str) -> str:
+    """Returns a stored text as full text takes it: as `spaced`, with the single characters of runs, too, by which words of one character are
+    found."""
+    return (
+        text if text.isascii() else f"{spaced(text)} {' '.join(' '.join(run) for run in _UNSPACED.findall(text) if len(run) > 1)}"
+    )
 
 
 def _in_pairs(found: re.Match[str]) -> str:
     run = found[0]
     return f" {' '.join(run[at : at + 2] for at in range(max(len(run) - 1, 1)))} "
+
+
+def _name_picture(found: re.Match[str]) -> str:
+    return f" u{ord(found[0]):x} "
 
 
 def telling_words(text: str) -> list[str]:

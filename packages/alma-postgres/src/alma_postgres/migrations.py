@@ -24,7 +24,12 @@ def p003_stems_of_our_own(session: PostgresSession, seal: Seal) -> None:
         fill(View(session, project, seal), TextRows())
 
 
-MIGRATIONS: Sequence[Migration] = (p003_stems_of_our_own,)
+def p004_words_of_one_character(session: PostgresSession, seal: Seal) -> None:
+    """The full text of each project is made anew, with single characters of Chinese, Japanese and Korean, and emoji."""
+    p003_stems_of_our_own(session, seal)
+
+
+MIGRATIONS: Sequence[Migration] = (p003_stems_of_our_own, p004_words_of_one_character)
 
 _DROP_RETIRED = (
     "DROP TABLE {}.evidence",

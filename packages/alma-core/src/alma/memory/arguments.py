@@ -234,3 +234,12 @@ def with_progress(progress: Progress | None, work: Callable[[Progress | None], M
     except _Stopped:
         pass
     raise raised[0]
+
+
+NAMES = ("agent", "user_id", "owner")
+"""Fields with names, of a memory's row, and of the body of a memory or a record."""
+
+
+def with_composed_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a row or a body with its names in composed form."""
+    return {**fields, **{name: composed(fields[name]) for name in NAMES if isinstance(fields.get(name), str)}}

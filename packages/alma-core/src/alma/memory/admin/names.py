@@ -1,18 +1,15 @@
 """Names of agents and users that are stored in a form other than the composed one (NFC)."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from alma.errors import CorruptStoreError
+from alma.memory.arguments import with_composed_names
 from alma.memory.room import Room
 from alma.protocols import StoredRow
 from alma.text import composed
 from alma.types.reports import NamesReport
 from alma.types.scope import MemoryScope, agent_in
 from alma.types.stored import Change
-
-_NAMES = ("agent", "user_id", "owner")
-"""Fields with names, of a memory's row, and of the body of a memory or a record."""
 
 
 def compose_names(room: Room, *, dry_run: bool = False) -> NamesReport:
@@ -39,11 +36,6 @@ def compose_names(room: Room, *, dry_run: bool = False) -> NamesReport:
             seq = write.seq
     ids = tuple(change.key for change in changes if change.table == "memory")
     return NamesReport(dry_run=dry_run, seq=seq, memory_ids=ids, records=len(changes) - len(ids), held=held)
-
-
-def with_composed_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row or a body with its names in composed form."""
-    return {**fields, **{name: composed(fields[name]) for name in _NAMES if isinstance(fields.get(name), str)}}
 
 
 def _renaming(stored: StoredRow) -> Change | None:

@@ -25,7 +25,7 @@ from alma.retrieval.fusion import relevance
 from alma.retrieval.ranking import Contender, Ranked
 from alma.retrieval.turns import Turns, rarities, turn_scores
 from alma.storage.relational.text_index import stems
-from alma.text import spaced, spelt, without_names
+from alma.text import spaced_for_search, spelt, without_names
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Conversation, DomainKnowledge, Outcome, Passage, Turn, UserPreference
@@ -166,7 +166,7 @@ def _count_stems(words: Sequence[str], texts: Sequence[str]) -> Floats:
     beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in asked)})")
     for place, text in enumerate(texts):
         if asked and _may_hold(text, beginning):
-            counts = Counter(stems(spaced(text)))
+            counts = Counter(stems(spaced_for_search(text)))
             found[place] = [counts[stem] for stem in asked]
     return found
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import AlmaError, ValidationError
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
-from alma.memory.admin.names import with_composed_names
+from alma.memory.arguments import with_composed_names
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.learn.storing import LEARNED, with_task

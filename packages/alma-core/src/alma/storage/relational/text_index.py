@@ -20,7 +20,7 @@ from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
-from alma.text import spaced, words
+from alma.text import spaced_for_search, words
 from alma.types.memories import Passage
 from alma.types.stored import CommonWords, TextLengths, TextLists
 
@@ -91,7 +91,7 @@ def own_and_other(passages: Sequence[Passage]) -> tuple[list[str], list[str]]:
     others = "\n".join(
         text for passage in passages for text in ("" if passage.is_own else passage.text, passage.keywords) if text
     )
-    return stems(spaced(own)), stems(spaced(others))
+    return stems(spaced_for_search(own)), stems(spaced_for_search(others))
 
 
 def frequencies(passages: Sequence[Passage]) -> dict[str, float]:

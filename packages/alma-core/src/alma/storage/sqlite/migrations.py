@@ -25,7 +25,12 @@ def m009_stems_of_our_own(connection: Connection, seal: Seal) -> None:
         fill(View(connection, project, seal), FTS5Index(seal))
 
 
-MIGRATIONS: Sequence[Migration] = (m009_stems_of_our_own,)
+def m010_words_of_one_character(connection: Connection, seal: Seal) -> None:
+    """The full text of each project is made anew, with single characters of Chinese, Japanese and Korean, and emoji."""
+    m009_stems_of_our_own(connection, seal)
+
+
+MIGRATIONS: Sequence[Migration] = (m009_stems_of_our_own, m010_words_of_one_character)
 
 BEFORE_UPGRADE = ".before-upgrade"
 """Ending of the copy of a file that is made before it is brought to the layout. `compact` deletes it."""
