@@ -65,6 +65,48 @@ def test_of_chatgpt_the_branch_that_was_kept_is_read(alma: ALMA, tmp_path: Path)
     assert alma.list_memories("conversation", user_id="u")[0].held_at.year == 2026
 
 
+def test_what_is_learned_has_the_time_of_its_message(alma: ALMA, tmp_path: Path) -> None:
+    chat = exports.chatgpt_chat(create_time=1_700_000_000)
+    said = {
+        "We decided to use Redis for the queue.": 1_710_000_000,
+        "Never sleep in tests because it makes them flaky.": None,
+        "I prefer small functions.": 1_720_000_000,
+        "From now on write tests first.": 1_715_000_000.5,
+    }
+    for number, (text, at) in enumerate(said.items()):
+        parent = "last" if not number else f"n{number - 1}"
+        chat["mapping"] |= exports.node(f"n{number}", parent, "user", text, create_time=at)
+    again = {**chat["mapping"], **exports.node("n4", "n3", "user", "I prefer small functions.", create_time=1_730_000_000)}
+    (tmp_path / "c.json").write_text(json.dumps([{**chat, "mapping": again, "current_node": "n4"}]))
+    report = ingest_conversations(tmp_path / "c.json", alma=alma, user_id="u")
+
+    known = {one.text: one.last_verified for one in report.domain_knowledge} | {
+        one.text: one.last_seen for one in report.anti_patterns
+    }
+    known |= {one.preference: one.timestamp for one in report.user_preferences}
+    assert {text: at.timestamp() for text, at in known.items()} == {
+        "We decided to use PostgreSQL for billing.": 1_700_000_000,  # the chat's: its messages have none
+        "From now on always use UTC timestamps.": 1_700_000_000,
+        "We decided to use Redis for the queue.": 1_710_000_000,
+        "Never sleep in tests because it makes them flaky.": 1_710_000_000,  # that of the message before
+        "I prefer small functions.": 1_730_000_000,  # said again later
+        "From now on write tests first.": 1_715_000_000.5,
+    }
+
+
+def test_a_preference_of_an_old_chat_is_older_than_one_stated_since(alma: ALMA, tmp_path: Path) -> None:
+    alma.add_user_preference("u", "style", "I prefer tabs over spaces.")
+    ingest_conversations(exports.claude_ai(tmp_path / "c.json"), alma=alma, user_id="u")
+    (old,) = (one for one in alma.list_memories("user_preference", user_id="u") if one.category == "stated")
+    assert f"{old.timestamp:%Y-%m}" == "2026-01"
+
+
+def test_a_message_of_slack_dates_what_it_states(alma: ALMA, tmp_path: Path) -> None:
+    report = ingest_conversations(exports.slack(tmp_path / "slack"), alma=alma)
+    (held,) = (one.held_at for one in alma.list_memories("conversation") if "queue" in one.text)
+    assert held <= report.domain_knowledge[0].last_verified < alma.list_memories("conversation")[0].created_at
+
+
 def test_all_shards_of_an_archive_are_read_and_nothing_is_unpacked(alma: ALMA, tmp_path: Path) -> None:
     report = ingest_conversations(exports.chatgpt(tmp_path / "e.zip", shards=True), alma=alma)
 

@@ -7,29 +7,35 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from alma_agents.text_chats import read_text
+
 CHATGPT, CLAUDE_AI, SLACK, TEXT = "chatgpt", "claude-ai", "slack", "text"
 HUMAN, ASSISTANT = "user", "assistant"
-_LONGEST_TURN = 50_000
+_LONGEST_TURN, _LONGEST_NAME = 50_000, 200
 _MARKS = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue202]")
 _UNSAID = re.compile(r"(channel|group)_(join|leave|topic|purpose|name|archive)|bot_add|pinned_item|reminder_add|tombstone")
 
 
 class Said(NamedTuple):
-    """A message of one speaker. `role` is "user" for people, "assistant" for models and programs."""
+    """A message of one speaker. `role` is "user" for people, "assistant" for models and programs. `at` is its time in seconds since 1970, that
+    of the message before it if it has none, 0 if that is unknown."""
 
     speaker: str
     role: str
     text: str
+    at: float
 
 
 class Chat(NamedTuple):
-    """One conversation. `key` names it, however often it is exported; `at` is its beginning in seconds since 1970, 0 if that is unknown."""
+    """One conversation. `key` names it, however often it is exported; `at` is its beginning in seconds since 1970, 0 if that is unknown.
+    `unread` has the numbers of the lines of a text that no speaker is known of."""
 
     form: str
     key: str
     title: str
     at: float
     turns: tuple[Said, ...]
+    unread: tuple[int, ...] = ()
 
 
 def form_of(record: dict[str, Any]) -> str:
@@ -48,9 +54,13 @@ def chat_of(record: dict[str, Any]) -> Chat | None:
     return _claude_ai(record)
 
 
-def _said(found: Iterable[tuple[str, str, str]]) -> tuple[Said, ...]:
-    cleaned = ((speaker, role, text.replace("\x00", "").strip()) for speaker, role, text in found)
-    return tuple(Said(speaker, role, text[:_LONGEST_TURN]) for speaker, role, text in cleaned if text)
+def _said(found: Iterable[tuple[str, str, str, float]]) -> tuple[Said, ...]:
+    turns: list[Said] = []
+    for speaker, role, text, at in found:
+        if cleaned := text.replace("\x00", "").strip():
+            name = "".join(filter(str.isprintable, speaker)).strip()[:_LONGEST_NAME] or "somebody"
+            turns.append(Said(name, role, cleaned[:_LONGEST_TURN], at or (turns[-1].at if turns else 0.0)))
+    return tuple(turns)
 
 
 def _chatgpt(record: dict[str, Any]) -> Chat:
@@ -63,29 +73,31 @@ def _chatgpt(record: dict[str, Any]) -> Chat:
         if isinstance(message := node.get("message"), dict):
             path.append(message)
         place = node.get("parent")
-    turns = ((role, role, text) for role, text in map(_chatgpt_said, reversed(path)))
+    turns = ((*_chatgpt_said(message), _seconds(message.get("create_time"))) for message in reversed(path))
     key = str(record.get("conversation_id") or record.get("id") or "")
     return Chat(CHATGPT, key, str(record.get("title") or ""), _seconds(record.get("create_time")), _said(turns))
 
 
-def _chatgpt_said(message: dict[str, Any]) -> tuple[str, str]:
+def _chatgpt_said(message: dict[str, Any]) -> tuple[str, str, str]:
     content, metadata, author = (message.get(name) or {} for name in ("content", "metadata", "author"))
     if not all(isinstance(each, dict) for each in (content, metadata, author)):
-        return "", ""
+        return "", "", ""
     role = author.get("role")
     is_hidden = message.get("weight") == 0 or metadata.get("is_visually_hidden_from_conversation")
     if is_hidden or role not in (HUMAN, ASSISTANT) or content.get("content_type") not in ("text", "multimodal_text"):
-        return "", ""
+        return "", "", ""
     parts = content.get("parts")
     texts = [part.get("text") if isinstance(part, dict) else part for part in (parts if isinstance(parts, list) else ())]
-    return str(role), _MARKS.sub("", "\n".join(text for text in texts if isinstance(text, str)))
+    return str(role), str(role), _MARKS.sub("", "\n".join(text for text in texts if isinstance(text, str)))
 
 
 def _claude_ai(record: dict[str, Any]) -> Chat:
     messages = [each for each in record.get("chat_messages") or () if isinstance(each, dict)]
-    turns = ((HUMAN if each.get("sender") == "human" else ASSISTANT, _claude_ai_text(each)) for each in _newest_path(messages))
-    said = _said((role, role, text) for role, text in turns)
-    return Chat(CLAUDE_AI, str(record.get("uuid") or ""), str(record.get("name") or ""), _seconds(record.get("created_at")), said)
+    roles = ((HUMAN if each.get("sender") == "human" else ASSISTANT, each) for each in _newest_path(messages))
+    turns = _said((role, role, _claude_ai_text(each), _seconds(each.get("created_at"))) for role, each in roles)
+    return Chat(
+        CLAUDE_AI, str(record.get("uuid") or ""), str(record.get("name") or ""), _seconds(record.get("created_at")), turns
+    )
 
 
 def _newest_path(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,7 +133,7 @@ def slack_chats(channel: str, messages: Iterable[dict[str, Any]], people: dict[s
         threads.setdefault(thread if isinstance(thread, str) else day, {})[stamp] = message
     for name, found in threads.items():
         stamps = sorted(found, key=_exact)
-        turns = _said(_slack_said(found[stamp], people) for stamp in stamps)
+        turns = _said((*_slack_said(found[stamp], people), float(_exact(stamp))) for stamp in stamps)
         if turns:
             yield Chat(SLACK, f"{channel}/{name}", channel, float(_exact(stamps[0])), turns)
 
@@ -136,7 +148,7 @@ def _exact(stamp: str) -> Decimal:
 def _slack_said(message: dict[str, Any], people: dict[str, str]) -> tuple[str, str, str]:
     user = str(message.get("user") or message.get("username") or message.get("bot_id") or "somebody")
     is_program = bool(message.get("bot_id")) or message.get("subtype") == "bot_message"
-    return people.get(user, user)[:100], ASSISTANT if is_program else HUMAN, slack_text(str(message.get("text") or ""), people)
+    return people.get(user, user), ASSISTANT if is_program else HUMAN, slack_text(str(message.get("text") or ""), people)
 
 
 def slack_text(text: str, people: dict[str, str]) -> str:
@@ -154,31 +166,13 @@ def slack_text(text: str, people: dict[str, str]) -> str:
     return html.unescape(re.sub(r"<([@#!]?)([^<>]+)>", shown, text))
 
 
-_NAMED = r"[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?|user|assistant|human|ai"
-_LINE = re.compile(
-    r"(?:\[?\d{1,4}[-/.:]\d{1,2}[-/.:]\d{1,4}[^\]\n]{0,20}?\]?\s*(?:-\s+)?)?"
-    rf"(?:<(?P<irc>[\w .-]{{1,40}})>|\*\*(?P<bold>[^*:\n]{{1,40}}):?\*\*:?|(?P<plain>{_NAMED}):)\s+(?P<said>\S.*)$"
-)
-_PROGRAMS = frozenset(("assistant", "ai", "bot", "chatgpt", "claude", "gemini", "copilot", "system"))
-
-
 def text_chat(key: str, text: str) -> Chat | None:
-    """Returns the conversation that a text is: at least three turns of at least two speakers outside of code. `None` for a document."""
-    found: list[list[str]] = []
-    is_code = False
-    for line in text.splitlines():
-        if line.lstrip().startswith("```"):
-            is_code = not is_code
-        matched = None if is_code else _LINE.match(line.strip())
-        if matched:
-            found.append([matched["irc"] or matched["bold"] or matched["plain"], matched["said"]])
-        elif found:
-            found[-1].append(line)
-    speakers = [name.strip().lower() for name, *_ in found]
-    if len(found) < 3 or len(set(speakers)) < 2 or len(set(speakers)) * 2 > len(found) + 1:
+    """Returns the conversation that a text is, `None` for a document."""
+    read = read_text(text)
+    if read is None:
         return None
-    turns = ((name.strip(), ASSISTANT if name.strip().lower() in _PROGRAMS else HUMAN, "\n".join(said)) for name, *said in found)
-    return Chat(TEXT, key, "", 0.0, _said(turns))
+    turns = _said((each.speaker, ASSISTANT if each.is_program else HUMAN, each.text, each.at) for each in read.turns)
+    return Chat(TEXT, key, "", next((said.at for said in turns if said.at), 0.0), turns, read.unread)
 
 
 def _seconds(value: Any) -> float:

@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from alma import ALMA, AntiPattern, DomainKnowledge, UserPreference
 from alma.types import Conversation, Memory, Turn
 from alma_agents import chats, opencode, reports, sentences, sources, storing, streaming
 from alma_agents.attempts import Attempt, Session
-from alma_agents.chats import Chat
+from alma_agents.chats import Chat, Said
 from alma_agents.events import PROMPT, TOOL, Event
 from alma_agents.learning import learned
 from alma_agents.opening import Progress, opened
@@ -167,10 +167,11 @@ class _Ingestion:
     def _events(self, host: str, name: str, found: Iterable[Event]) -> None:
         sessions: dict[str, Session] = {}
         waiting: list[Attempt] = []
-        prompts: list[str] = []
+        prompts: dict[str, float] = {}
         for event in found:
             if event.kind == PROMPT and self.user and len(prompts) < _MOST_PROMPTS:
-                prompts += [each.text for each in sentences.statements(event.text) if each.kind == sentences.PREFERENCE]
+                stated = (each.text for each in sentences.statements(event.text) if each.kind == sentences.PREFERENCE)
+                prompts |= dict.fromkeys(stated, event.at)
             if event.kind != TOOL:
                 continue
             waiting += sessions.setdefault(event.session, Session()).add(event)
@@ -184,8 +185,9 @@ class _Ingestion:
         self.report.formats[host] += 1
         self.report.sessions += len(sessions)
         if prompts and self.user:
-            made = [self._preference(host, text, name) for text in dict.fromkeys(prompts)]
-            self.shelf.put(Source(f"prompts/{digest_of(name, self.user)}", name, digest_of(*prompts), list(made)))
+            made = [self._preference(host, text, name, self._time(at)) for text, at in prompts.items()]
+            digest = digest_of(*prompts, *prompts.values())
+            self.shelf.put(Source(f"prompts/{digest_of(name, self.user)}", name, digest, list(made)))
 
     def _learn(self, found: list[Attempt]) -> None:
         self.report.attempts += len(found)
@@ -224,7 +226,9 @@ class _Ingestion:
         chat = chats.text_chat(os.path.abspath(file.name), _decoded(stream.read()))
         if chat is None:
             return "no chat: fewer than three turns of two speakers (alma ingest --files reads documents)"
-        self._chat(chat._replace(at=file.changed, title=Path(file.name).name))
+        self._chat(chat._replace(at=chat.at or file.changed, title=Path(file.name).name))
+        if chat.unread:
+            self.report.skipped[file.name] = _unread(chat.unread)
         return ""
 
     def _chat(self, chat: Chat) -> None:
@@ -242,28 +246,29 @@ class _Ingestion:
             "user_id": self.user,
             "metadata": {"ingested": {"format": chat.form, "title": chat.title[:200]}},
         }
-        at = datetime.fromtimestamp(chat.at, UTC) if chat.at else self.started
         for number, turns in enumerate(_parts(chat)):
             name = f"{chat.form}-{digest_of(chat.key)[:16]}" + (f"-{number + 1}" if number else "")
-            yield Conversation(session_id=name, turns=turns, held_at=at, **known)
-        seen: set[str] = set()
-        for said in chat.turns:
-            if said.role != chats.HUMAN:
-                continue
-            for one in sentences.statements(said.text):
-                if one.text not in seen:
-                    seen.add(one.text)
-                    yield from self._stated(chat, said.speaker, one, known)
+            part = tuple(Turn(said.speaker, said.text, said.role == chats.HUMAN) for said in turns)
+            yield Conversation(session_id=name, turns=part, held_at=self._time(turns[0].at or chat.at), **known)
+        stated = [(one, said) for said in chat.turns if said.role == chats.HUMAN for one in sentences.statements(said.text)]
+        for one, said in {one.text: (one, said) for one, said in stated}.values():  # what is said again holds since then
+            yield from self._stated(chat, said, one, known)
 
-    def _stated(self, chat: Chat, speaker: str, one: sentences.Statement, known: dict[str, Any]) -> Iterator[Memory]:
+    def _time(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at, UTC) if at else self.started
+
+    def _stated(self, chat: Chat, said: Said, one: sentences.Statement, known: dict[str, Any]) -> Iterator[Memory]:
+        at = self._time(said.at or chat.at)
         if one.kind == sentences.WARNING:
-            yield AntiPattern(pattern=one.text, why_bad=one.why, confidence=_GUESSED, **known)
+            yield AntiPattern(pattern=one.text, why_bad=one.why, confidence=_GUESSED, last_seen=at, **known)
         elif one.kind == sentences.DECISION:
-            yield DomainKnowledge(domain="decision", fact=one.text, source=chat.form, confidence=_GUESSED, **known)
-        elif self.user and chat.form != chats.SLACK and speaker.lower() in ("user", "human"):
-            yield self._preference(chat.form, one.text, chat.title)
+            yield DomainKnowledge(
+                domain="decision", fact=one.text, source=chat.form, confidence=_GUESSED, last_verified=at, **known
+            )
+        elif self.user and chat.form != chats.SLACK and said.speaker.lower() in ("user", "human"):
+            yield self._preference(chat.form, one.text, chat.title, at)
 
-    def _preference(self, form: str, text: str, name: str) -> UserPreference:
+    def _preference(self, form: str, text: str, name: str, at: datetime) -> UserPreference:
         facts = {"ingested": {"format": form, "title": name[-200:]}}
         return UserPreference(
             agent=self.agent or form,
@@ -272,23 +277,37 @@ class _Ingestion:
             preference=text,
             source=form,
             confidence=_GUESSED,
+            timestamp=at,
             metadata=facts,
         )
 
 
-def _parts(chat: Chat) -> Iterator[tuple[Turn, ...]]:
-    part: list[Turn] = []
+def _parts(chat: Chat) -> Iterator[tuple[Said, ...]]:
+    """Yields the turns in parts of a bounded size, each of one day: a conversation has one time."""
+    part: list[Said] = []
     size = 0
     for said in chat.turns:
-        if part and size + len(said.text) > _MOST_CHARACTERS:
+        if part and (size + len(said.text) > _MOST_CHARACTERS or abs(said.at - part[0].at) > _DAY):
             yield tuple(part)
             part, size = [], 0
-        part.append(Turn(said.speaker[:100], said.text, said.role == chats.HUMAN))
+        part.append(said)
         size += len(said.text)
     yield tuple(part)
 
 
 _MOST_CHARACTERS = 500_000
+_DAY = 24 * 3600.0
+
+
+def _unread(lines: Sequence[int]) -> str:
+    """Says which lines of a chat were left out, since no speaker is known of them."""
+    listed = ", ".join(map(str, lines[:_MOST_LINES])) + (
+        f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    )
+    return f"without a speaker, so left out: line{'s' if len(lines) > 1 else ''} {listed}"
+
+
+_MOST_LINES = 50
 
 
 class _Joined:

@@ -16,7 +16,8 @@ MOST_KEPT = 1_000
 class IngestReport:
     """Counts of one ingestion. `saved` counts the memories that are new, `known` those that were there, `replaced` those of an older content.
 
-    The lists hold what is new, at most 1,000 of each. `skipped` says of each file that was left out why.
+    The lists hold what is new, at most 1,000 of each. `skipped` says of each file that was left out why, and of a chat
+    which of its lines.
     """
 
     files: int = 0

@@ -230,8 +230,9 @@ class AsyncALMA(AsyncAdmin):
         its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown."""
     async def add_anti_pattern(self, agent: str, pattern: str, why_bad: str, better_alternative: str | None = None, *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None) -> alma.types.memories.AntiPattern:
         """Records a way that fails, why, and what to do instead."""
-    async def add_conversation(self, messages: collections.abc.Iterable[collections.abc.Mapping[str, typing.Any] | tuple[str, str]], agent: str, session_id: str, *, at: datetime.datetime | None = None, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None) -> alma.types.memories.Conversation:
-        """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
+    async def add_conversation(self, messages: collections.abc.Iterable[typing.Any], agent: str, session_id: str, *, at: datetime.datetime | None = None, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None) -> alma.types.memories.Conversation:
+        """Stores a conversation, searched by its sentences. A message is one of a model API or a framework (a mapping or an object), or (speaker, text).
+        Items of the APIs in which nothing is said, as calls of tools, are left out; those of unknown types, too, with one warning.
 
         What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
         system are left out.

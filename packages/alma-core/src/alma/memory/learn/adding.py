@@ -11,6 +11,7 @@ from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
 from alma.memory.learn.learn import LEARN_ARGUMENTS, LearnRequest, learn
+from alma.memory.learn.messages import turns_of
 from alma.memory.learn.storing import Entry, fail, make_each, store
 from alma.memory.room import Room
 from alma.text import quoted, without_names
@@ -18,7 +19,6 @@ from alma.types.identity import new_id
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import (
     MEMORY_CLASSES,
-    ROLES_OF_OTHERS,
     AntiPattern,
     AnyMemory,
     Conversation,
@@ -39,11 +39,6 @@ STATED_CONFIDENCE = 1.0
 GUESSED_CONFIDENCE = 0.8
 STATED_SOURCES = frozenset({"user_stated", "explicit_instruction"})
 LABELS = frozenset({"category", "domain", "source", "task_type", "session_id"})
-
-INSTRUCTIONS = frozenset({"system", "developer"})
-"""Roles that instruct the assistant. Nothing of it was said, so it is left out."""
-
-TOOL, TOOL_RESULT = "tool", "tool_result"
 
 MOST_CHARACTERS = 2_000_000
 
@@ -137,7 +132,7 @@ def add_heuristic(
 
 def add_conversation(
     room: Room,
-    messages: Iterable[Mapping[str, Any] | tuple[str, str]],
+    messages: Iterable[Any],
     agent: str,
     session_id: str,
     *,
@@ -145,7 +140,8 @@ def add_conversation(
     user_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
+    """Stores a conversation, searched by its sentences. A message is one of a model API or a framework (a mapping or an object), or (speaker, text).
+    Items of the APIs in which nothing is said, as calls of tools, are left out; those of unknown types, too, with one warning.
 
     What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
     system are left out.
@@ -351,51 +347,14 @@ def _check_turn(turn: Turn, place: str) -> None:
 def _turns(messages: object) -> Iterator[Turn]:
     """Yields what was said in the messages of a caller. `ValidationError` if nothing was, or too much."""
     left, is_empty = MOST_CHARACTERS, True
-    for number, message in enumerate(args.checked_items(messages, "messages")):
-        place = f"messages[{number}]"
-        for turn in [message] if isinstance(message, Turn) else _turns_of(message, place):
-            _check_turn(turn, place)
-            left, is_empty = left - len(turn.text), False
-            if left < 0:
-                raise ValidationError(
-                    f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
-                )
-            yield turn
+    given = ((f"messages[{number}]", each) for number, each in enumerate(args.checked_items(messages, "messages")))
+    for place, turn in turns_of(given):
+        _check_turn(turn, place)
+        left, is_empty = left - len(turn.text), False
+        if left < 0:
+            raise ValidationError(
+                f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
+            )
+        yield turn
     if is_empty:
         raise ValidationError("messages holds no text that was said; instructions of a system are left out")
-
-
-def _turns_of(message: object, place: str) -> Iterator[Turn]:
-    """Yields the turns of one message: the answers of tools that it carries, and its own text. A call of a tool and an instruction have none."""
-    if isinstance(message, Mapping):
-        role, name = message.get("role", message.get("speaker")), message.get("name")
-        content = message.get("content", message.get("text"))
-    elif isinstance(message, tuple | list) and len(message) == 2:
-        (role, content), name = message, None
-    else:
-        raise ValidationError(
-            f"{place} must be a mapping with role and content, or a pair of speaker and text, not {quoted(message)}"
-        )
-    if not isinstance(role, str) or not role.strip():
-        raise ValidationError(f"{place} has no role")
-    role = role.strip()
-    if role.lower() in INSTRUCTIONS:
-        return
-    parts = content if isinstance(content, list | tuple) else ()
-    # Anthropic's messages of a user carry the answers of tools: no words of that user.
-    answers = [part.get("content") for part in parts if isinstance(part, Mapping) and part.get("type") == TOOL_RESULT]
-    if said := "\n".join(_text(answer, place) for answer in answers).strip():
-        yield Turn(speaker=TOOL, text=said, is_own=False)
-    if text := _text(content, place).strip():
-        speaker = name if isinstance(name, str) and name.strip() else role
-        yield Turn(speaker=speaker.strip(), text=text, is_own=role.lower() not in ROLES_OF_OTHERS)
-
-
-def _text(content: object, place: str) -> str:
-    """Returns the text of a content: a text, nothing, or a list of parts of which those with a text count."""
-    if isinstance(content, list | tuple):
-        parts = (part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else None for part in content)
-        return "\n".join(part for part in parts if isinstance(part, str))
-    if content is None or isinstance(content, str):
-        return content or ""
-    raise ValidationError(f"the content of {place} must be a text or a list of parts, not {quoted(content)}")
