@@ -278,3 +278,129 @@ def test_long_tables_and_sentences_are_read_in_good_time(text: str) -> None:
     REDACTED(text)
 
     assert process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "secret", ["ab_9x4Kq", "npg_4hTq8ZrWm2Xc", "q7_Zk2VxT9m", "test_4hTq8ZrWm2Xc", "my-4hTq8ZrWm2Xc", "Wp_2_Zk8Lm4Qs"]
+)
+@pytest.mark.parametrize("around", ["DB_PASSWORD={}", "API_KEY={}", "client_secret: {}", '"access_token": "{}"'])
+def test_a_value_with_underscores_is_no_name_of_a_variable(around: str, secret: str) -> None:
+    assert secret not in REDACTED(around.format(secret))
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '{{"value": "{}", "name": "MAIL_PASSWORD"}}',
+        '{{"Name": "MAIL_PASSWORD", "Value": "{}"}}',
+        '{{"ParameterKey": "MailPassword", "ParameterValue": "{}"}}',
+        '{{"key": "MAIL_PASSWORD", "protected": true, "environment_scope": "*", "value": "{}"}}',
+        '{{"MAIL_PASSWORD": {{"isSecret": true, "value": "{}"}}}}',
+        "- value: {}\n  name: MAIL_PASSWORD",
+        "    Environment:\n      MAIL_PASSWORD:        {}",
+        'variable "mail_password" {{\n  type    = string\n  default = "{}"\n}}',
+        "<property>\n  <name>mail.password</name>\n  <value>{}</value>\n</property>",
+        "Password for mail:\n{}\nLogged in",
+        "USER shop\r\nPASS {}\r\n",
+        "cache:6379> AUTH {}",
+        "MAIL_PW={}",
+        "mailPw: '{}'",
+        '{{"password": "a\\"b{}"}}',
+        "&lt;a secret=&quot;{}&quot;&gt;",
+        "echo 'shop:{}' | sudo chpasswd",
+        "htpasswd -bB /etc/users shop {}",
+        "echo {} | docker login -u shop --password-stdin",
+        "openssl rsa -in key.pem -passin pass:{}",
+        "requirepass {}",
+    ],
+)
+@pytest.mark.parametrize("secret", ["Wm4-tq9Zr2x", "Lp_7Qs2xV9k"])
+def test_a_secret_is_known_in_pairs_of_a_name_and_a_value_in_commands_and_in_dialogues(around: str, secret: str) -> None:
+    assert secret not in REDACTED(around.format(secret))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Monthly pass: $100 (unlimited)",
+        "Season pass: cost-effective, with a note on cost-effectiveness",
+        "Day pass: €12.50/week",
+        "Password: 8-20 characters",
+        "Boarding pass: pre-printed",
+        'public_key = "9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit"',
+        '"credentialId": "B9mTcFSck2LzJO2S3ols63",',
+        '<meta name="csrf-token" content="q7Zk2VxT9mLw4RsB8nYc3HdJ6fGp">',
+        "password = user_password_2",
+        "token=K8S_TOKEN_NAME",
+        "PASS src/app2.test.js",
+        "- name: DB_PASSWORD\n  valueFrom: secret\n- name: REGION\n  value: eu-central-1b",
+        "Look for `-----BEGIN RSA PRIVATE KEY-----` at the top, then for the 12 lines of base64 that follow it",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+    ],
+)
+def test_ordinary_english_public_values_and_mentions_stay(text: str) -> None:
+    assert REDACTED(text) == text
+
+
+def test_a_secret_is_replaced_elsewhere_only_as_a_whole_token() -> None:
+    redacted = REDACTED("password: sunny-day2\nIt was a sunny-day2, with sunny-day20 and unsunny-day2 behind")
+
+    assert redacted.count("[secret:password:") == 2
+    assert redacted.endswith("with sunny-day20 and unsunny-day2 behind")
+
+
+@pytest.mark.parametrize("between", ["\n", "\\n", "\r\n", " ", "\n    ", "\n> ", "%0A", "<br/>", "\n12: ", "\\n' +\n  '"])
+@pytest.mark.parametrize("end", ["-----END RSA PRIVATE KEY-----", ""])
+def test_a_private_key_goes_with_whatever_stands_between_its_lines(between: str, end: str) -> None:
+    lines = ["-----BEGIN RSA PRIVATE KEY-----", *[DRAWN * 2] * 4, *([end] if end else [])]
+
+    assert DRAWN not in REDACTED(between.join(lines))
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ABSK" + DRAWN * 4,
+        "IQoJb3Jp" + DRAWN * 6,
+        "vcp_" + DRAWN * 2,
+        "npg_" + DRAWN[:12],
+        "napi_" + DRAWN.lower() * 2,
+        "mdb_sa_sk_" + DRAWN,
+        "tgp_v1_" + DRAWN,
+        "pa-" + DRAWN,
+        "fc-" + hexadecimal(32),
+        "jina_" + hexadecimal(32) + DRAWN,
+        "e2b_" + hexadecimal(40),
+        "CCIPAT_" + DRAWN[:22] + "_" + hexadecimal(40),
+        "squ_" + hexadecimal(40),
+        "glrtr-" + DRAWN[:20],
+        "GR1348941" + DRAWN[:20],
+        "aivenv1_" + DRAWN,
+        "sk_org_" + DRAWN[:24],
+    ],
+)
+def test_newer_tokens_are_known_in_a_neutral_sentence(secret: str) -> None:
+    assert secret not in REDACTED(f"It said {secret} and stopped")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: " * 20_000,
+        '{"key": "password", ' * 10_000,
+        "value: a name: password " * 5_000,
+        "-----BEGIN PRIVATE KEY-----\n" * 5_000,
+        "-----BEGIN PRIVATE KEY-----" + "\\n" * 50_000,
+        "password=" + "a_" * 50_000,
+        "password=" + "a-" * 50_000,
+        "password:\n" * 20_000,
+        "USER a\nPASS " * 10_000,
+        "echo " * 30_000 + "passwd",
+    ],
+)
+def test_long_pairs_and_keys_are_read_in_good_time(text: str) -> None:
+    begun = process_time()
+
+    REDACTED(text)
+
+    assert process_time() - begun < 5

@@ -89,6 +89,21 @@ _SEED = re.compile(
 )
 """The words that a wallet is restored from (BIP 39: 12 to 24 words of 3 to 8 letters)."""
 
+_PIPED = re.compile(
+    r"""
+    \b(?:echo|printf)\s+(?:-\w\s+)?["']?(?:[\w.-]{1,40}:)?(?P<piped>[^\s"'|:]{4,200})["']?\s*\|[^\n|]{0,80}?(?:chpasswd|passwd|sudo\s+-\w*S|--?(?:password-|passwd-)?stdin|--with-token)
+  | \bchpasswd\s*<<<\s*["']?[\w.-]{1,40}:(?P<given>[^\s"']{4,200})
+  | \bhtpasswd\s+-\w*b\w*\s(?:[^\n|;]{0,100}\s)?["']?(?P<htpasswd>[^\s"'|;]{4,200})["']?\s*(?=[\n|;&>]|\Z)
+  | \bnet\s+user\s+\S{1,60}\s+(?P<windows>[^\s/"'*]{4,200})
+  | \bpass(?:in|out)?\s+pass:(?P<openssl>[^\s"']{4,200})
+  | \bUSER\s+\S{1,100}\s{1,9}(?:[^\n]{0,100}\n){0,2}(?:[CS>:\s-]{0,6})PASS\s+(?P<protocol>\S{4,200})
+  | (?:>\s?|^)AUTH\s+(?:[\w.-]{1,60}\s+)?(?P<redis>\S{7,200})[ \t]*(?:$)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""A password that a command reads from another one or among its arguments, or that a protocol sends on a line of its own."""
+
+_PIPES = ("passwd", "stdin", "sudo", "with-token", "net user", "pass:", "pass ", "auth ")
 _LOGINS = ("curl", "mysql", "mariadb", "sshpass", "login", "mongo", "redis-cli", "ldap")
 
 
@@ -116,11 +131,12 @@ def placed(text: str) -> Iterator[tuple[int, int, str]]:
         yield from ((*found.span("value"), "password") for found in _ORACLE.finditer(text) if not is_placeholder(found["value"]))
     if "phrase" in low:
         yield from ((*found.span("value"), "seed_phrase") for found in _SEED.finditer(text))
-    if any(map(low.__contains__, _LOGINS)):
-        for found in _COMMAND.finditer(text):
-            name = found.lastgroup or ""
-            if is_password(found[name], 4):
-                yield *found.span(name), "password"
+    for hints, pattern in ((_LOGINS, _COMMAND), (_PIPES, _PIPED)):
+        if any(map(low.__contains__, hints)):
+            for found in pattern.finditer(text):
+                name = found.lastgroup or ""
+                if is_password(found[name], 4):
+                    yield *found.span(name), "password"
 
 
 def _in_urls(text: str) -> Iterator[tuple[int, int, str]]:
@@ -146,6 +162,7 @@ _NAME = re.compile(
     rf"""
     (?P<password>pass(?:word|wd|phrase|code|wort)|passw|pwd|mot[_ ]de[_ ]passe|kennwort|contrase[ñn]a|(?<![A-Za-z])senha|wachtwoord
         |пароль|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass
+        |requirepass|masterauth|(?:store|key|smtp|mail|user|admin|root)pass(?![A-Za-z])|(?<![A-Za-z])pw(?![A-Za-z])|(?-i:(?<=[a-z])Pw(?![a-z]))
         |(?<![A-Za-z])(?:wpa_)?psk(?![A-Za-z])|passord|lösenord
         |(?<!\w)(?:hasło|heslo|şifre|parolă|jelszó|κωδικός|mật\ khẩu|kata\ sandi)
         |密码|密碼|口令|パスワード|비밀번호|암호|كلمة\ (?:المرور|السر)|رمز\ عبور|סיסמה|पासवर्ड|รหัสผ่าน)
@@ -160,17 +177,17 @@ _NAME_END = re.compile(
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"""(?<![A-Za-z])(?:page|next|prev\w*|cursor|continuation|sync|max|min|num|total|eos|bos|pad|unk|stop|mask|sep|cls|special|public|by|foreign|primary
+    r"""(?<![A-Za-z])(?:page|next|prev\w*|cursor|continuation|sync|max|min|num|total|eos|bos|pad|unk|stop|mask|sep|cls|special|public|csrf|xsrf|by|foreign|primary
         |partition|sort)[_\-.\ ]?$|(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_$""",
     re.IGNORECASE | re.VERBOSE,
 )
-_MARK = r"""(?:\\{0,2}["'`])"""
+_MARK = r"""(?:\\{0,2}["'`]|&(?:quot|apos|\#0?3[49]|\#x2[27]);)"""
 _ASSIGNED = re.compile(
     rf"""
-    {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|：|\||[是为為は])[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
+    {_MARK}?,?\s{{1,20}}["']?value["']?[ \t]{{0,3}}[:=][ \t]{{0,3}}                      # name: NAME, value: value
+  | {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|：|\||[是为為は])[ \t]{{0,40}}    # name = value, "name": value, ['name'] = value
   | {_MARK},[ \t]{{0,3}}(?=\\{{0,2}}["'`])                                            # ("name", "value")
-  | {_MARK}?,?\s{{1,20}}["']?value["']?[ \t]{{0,3}}[:=][ \t]{{0,3}}                      # name: NAME, value: value
-  | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | \((?=["'])                                             # <name>value</name>, name("value")
+  | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | &gt;(?=[^\s&]{{1,2000}}&lt;/) | \((?=["'])  # <name>value</name>, name("value")
   | [ \t]{{1,3}}(?=["'`][^"'`\n]{{4,}}["'`])                                           # name "value"
     """,
     re.VERBOSE,
@@ -180,7 +197,7 @@ _NEXT_LINE = re.compile(r"(?:[(\[{\\]|[>|][+-]?)[ \t]{0,3}\r?\n[ \t]{1,40}(?=\S)
 
 _COPULA = "is|was|are|becomes|ist|lautet|est|es|é|è|jest|är"
 _SAID = re.compile(
-    rf"{_MARK}?[ \t]{{1,3}}(?:(?:{_COPULA}|to|as)[ \t]{{0,2}}:?[ \t]{{1,3}}"
+    rf"{_MARK}?[ \t]{{1,40}}(?:(?:{_COPULA}|to|as)[ \t]{{0,2}}:?[ \t]{{1,3}}"
     rf"(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
     re.IGNORECASE,
 )
@@ -191,8 +208,25 @@ _OF = re.compile(
 )
 """The password *for the test server is* …: what it opens, and then the value."""
 
+_VALUE = r"(?<![A-Za-z])(?:\w{1,20}_|parameter|string|plain)?(?:value|default|content)[\"'\\]{0,3}\s{0,20}[:=>]\s{0,20}"
+_LABEL = r"(?<![A-Za-z/])(?:\w{1,20}_|parameter|variable)?(?:name|key|variable)[\"'\\]{0,3}\s{0,20}[:=>]"
+_BETWEEN = rf"(?:(?!{_LABEL}|[{{}}])[\s\S])"
+_LABELLED = re.compile(rf"{_LABEL}\s{{0,20}}[\"'\\]{{0,3}}[\w.-]*\Z", re.IGNORECASE)
+_VALUE_AFTER = re.compile(rf"[\"'\\]{{0,3}}[^\w{{}}]{_BETWEEN}{{0,400}}?{_VALUE}", re.IGNORECASE)
+_VALUE_BEFORE = re.compile(rf"{_VALUE}(?={_BETWEEN}{{0,400}}\Z)", re.IGNORECASE)
+_NESTED = re.compile(rf"[\"'\\]{{0,3}}\s{{0,3}}[:=]?\s{{0,3}}\{{{_BETWEEN}{{0,200}}?{_VALUE}", re.IGNORECASE)
+"""Pairs of a name and a value, as Kubernetes, ECS and the settings of CI write them, in either order, with others between; a value in an object."""
+
+_ANSWER = re.compile(
+    r"[^\n:]{0,40}:[ \t]*\r?\n(?:[ \t]*\r?\n)?(?:[ \t]*```\w*\r?\n)?[ \t]*(?P<value>[^\s#*>-]\S{6,199}(?<![:,.{(\[]))[ \t]*(?:\r?\n|\Z)"
+)
+"""The answer to a prompt, on a line of its own."""
+
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
-_QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
+_QUOTED = re.compile(rf"(?P<mark>{_MARK})(?P<value>(?:(?!(?P=mark))[^\n]){{1,2000}})(?P=mark)")
+_ESCAPED = re.compile(r"""(?P<mark>\\{0,2}["'])(?P<value>(?:\\{3}["']|(?!(?P=mark))(?:\\.|[^\n\\])){1,2000})(?P=mark)""")
+"""A value in quotation marks that has some of its own, behind backslashes."""
+
 _WITHIN = r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]"""
 _OPEN = re.compile(_WITHIN + "{1,4000}")
 _UNBROKEN = re.compile(_WITHIN + "+")
@@ -205,9 +239,14 @@ _LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api
 _HOLDS_DATA = re.compile(
     "base64,|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|(?:page|cursor|continuation|next|sync)[_-]?token", re.IGNORECASE
 )
+_PUBLIC_NAME = re.compile(
+    r"""(?:(?i:public|pub|csrf|xsrf)[\w-]*|\w*(?:[a-z]Id|_id|-id|ID))["']?\s*(?:[:=]|(?:content|value)=)?["'\s:=]*\Z"""
+)
+"""What stands before something that all may know: a public key, the id of a credential."""
+
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])(?<!SHA256:)[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
 
-PARTS = tuple("pass pwd secret token key auth cred jwt kennw contrase senha wachtw _pat psk senord heslo sandi".split())  # noqa: SIM905
+PARTS = tuple("pass pwd pw secret token key auth cred jwt kennw contrase senha wachtw _pat psk senord heslo sandi".split())  # noqa: SIM905
 """One of these is in every name of a secret that is written in plain letters."""
 
 _PARTS_ABROAD = (
@@ -216,7 +255,7 @@ _PARTS_ABROAD = (
 )
 
 LEAST_BARE = 20
-ASSIGNED_LEAST = {"password": 4, "secret": 8, "token": 12, "key": 12, "credential": 16, "bare": 20}
+ASSIGNED_LEAST = {"password": 4, "secret": 8, "token": 8, "key": 8, "credential": 16, "bare": 20}
 SAID_LEAST = {"password": 7, "secret": 12, "token": 16, "key": 16, "credential": 20, "bare": 20}
 
 
@@ -245,7 +284,12 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
     separator = _ASSIGNED.match(text, start) or _SAID.match(text, start)
     if separator and _is_verb(text, name) and separator[0].strip().lower() in ("", "to", "as"):
         return
-    if separator := _ASSIGNED.match(text, start):
+    if at := _paired_value(text, name.start(), start):
+        yield from _value(text, at, kind, ASSIGNED_LEAST[kind])
+    elif kind == "password" and (answer := _ANSWER.match(text, start)):
+        if any(map(str.isdigit, answer["value"])):
+            yield from _value(text, answer.start("value"), kind, SAID_LEAST[kind])
+    elif separator := _ASSIGNED.match(text, start):
         broken = _NEXT_LINE.match(text, separator.end())
         yield from _value(text, broken.end() if broken else separator.end(), kind, ASSIGNED_LEAST[kind])
     elif kind == "password" and not _is_verb(text, name) and (of := _OF.match(text, start)):
@@ -255,6 +299,19 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
         is_flag = text[max(name.start() - 40, 0) : name.start()].rpartition(" ")[2].startswith("--")
         if is_flag or separator[0].strip() or not _IN_PROSE.match(text, separator.end()):
             yield from _value(text, separator.end(), kind, (ASSIGNED_LEAST if is_flag else SAID_LEAST)[kind])
+
+
+def _paired_value(text: str, begin: int, end: int) -> int | None:
+    """Where the value begins that stands in the same object as a name, if the name is itself the value of a label."""
+    if nested := _NESTED.match(text, end):
+        return nested.end()
+    label = _LABELLED.search(text, max(begin - 80, 0), begin)
+    if label is None:
+        return None
+    if after := _VALUE_AFTER.match(text, end):
+        return after.end()
+    before = list(_VALUE_BEFORE.finditer(text, max(label.start() - 400, 0), label.start()))
+    return before[-1].end() if before else None
 
 
 def _is_verb(text: str, name: re.Match[str]) -> bool:
@@ -271,7 +328,9 @@ def bare(text: str) -> Iterator[Span]:
         if _LINE_HINT.search(line) and not _HOLDS_DATA.search(line):
             for found in _RUN.finditer(line):
                 value = found[0].rstrip(".=~/+-")
-                if is_bare_secret(value.rpartition("=")[2] if "=" in value else value):
+                bare_value = value.rpartition("=")[2] if "=" in value.rstrip("=") else value
+                begin = found.start() + value.rfind(bare_value)
+                if is_bare_secret(bare_value) and not _PUBLIC_NAME.search(line[max(begin - 60, 0) : begin]):
                     yield (
                         start + found.end() - len(found[0]) + (value.rfind("=") + 1),
                         start + found.start() + len(found[0].rstrip(".")),
@@ -326,7 +385,7 @@ def _kind_at(text: str, found: re.Match[str]) -> str | None:
 def _value(text: str, start: int, kind: str, least: int) -> Iterator[Span]:
     scheme = _SCHEME.match(text, start)
     at = scheme.end() if scheme else start
-    if quoted := _QUOTED.match(text, at):
+    if quoted := _quoted(text, at):
         inside = _SCHEME.match(quoted["value"])
         begin, value = quoted.start("value"), quoted["value"]
         if inside:
@@ -339,6 +398,12 @@ def _value(text: str, start: int, kind: str, least: int) -> Iterator[Span]:
             return  # the name of the next attribute
         if is_secret(value, kind, least):
             yield at, at + len(value), _named(kind)
+
+
+def _quoted(text: str, at: int) -> re.Match[str] | None:
+    """The value in quotation marks that begins there."""
+    plain = _QUOTED.match(text, at)
+    return (_ESCAPED.match(text, at) or plain) if plain and plain["value"].endswith("\\") else plain
 
 
 def _trimmed(value: str) -> str:

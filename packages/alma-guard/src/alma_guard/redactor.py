@@ -21,11 +21,11 @@ from alma_guard.finders import (
     tokens,
 )
 from alma_guard.personal import personal
-from alma_guard.values import is_placeholder
+from alma_guard.values import is_placeholder, is_random
 
 MOST_ROUNDS = 4
 LEAST_REPEATED = 8
-"""A shorter secret is replaced where it was found, a longer one wherever else it stands in the same text."""
+"""A shorter secret is replaced where it was found, a longer one wherever else it stands in the same text as a whole token."""
 
 _REPLACED = re.compile(r"\[(?:secret|personal):[a-z0-9_]{1,40}:[0-9a-f]{6}\]")
 _PERSONAL = frozenset({"mail", "phone", "card", "iban", "national_number"})
@@ -76,7 +76,8 @@ class Redactor:
             end = stop
         changed = "".join([*parts, text[end:]])
         for secret in sorted((one for one in repeated if len(one) >= LEAST_REPEATED), key=len, reverse=True):
-            changed = changed.replace(secret, repeated[secret])
+            if secret in changed:
+                changed = _whole(secret).sub(repeated[secret], changed)
         return changed
 
     def _found(self, text: str) -> Iterable[tuple[int, int, str]]:
@@ -93,6 +94,12 @@ class Redactor:
     def _placeholder(self, kind: str, secret: str) -> str:
         digest = hashlib.blake2b(secret.encode("utf-8", "surrogatepass"), key=self.key, digest_size=3).hexdigest()
         return f"[{'personal' if kind in _PERSONAL else 'secret'}:{kind}:{digest}]"
+
+
+def _whole(secret: str) -> re.Pattern[str]:
+    """Finds a secret where it is a whole token: not inside other words. One that was drawn by chance may touch `-` and `_`."""
+    inner = "A-Za-z0-9À-ɏ" + ("" if is_random(secret, LEAST_REPEATED) else "_-")
+    return re.compile(rf"(?:(?<![{inner}])|(?<=\\[nrt])){re.escape(secret)}(?![{inner}])")
 
 
 def placeholders_in(text: str) -> set[str]:

@@ -9,16 +9,23 @@ _PLACEHOLDER = re.compile(
     \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^%\w+%$ | ^%\(\w+\)s?$ | \{\{ | ^\{\w*\}$ | ^<[^>]*>?$ | ^\[[^\]]*\]?$ | ^@\w+@$ | ^!\w+$
   | \.\.\. | … | ([xX*.•#_-])\1{3,} | ^[xX]+$ | ^0+$ | ^(?:x{2,}-)+x*$
   | example | placeholder | change[_-]?(?:me|it|this) | redacted | replace[_-]?(?:me|with|this) | insert[_-] | not[_-]?a[_-]?real
-  | ^(?:your|my|the|some|a|an)[_-] | [_-]here$ | ^(?:dummy|fake|sample|test(?:ing)?|foo|bar|todo|tbd|hidden|masked|removed|default)\d{0,4}(?:$|[_-])
+  | [_-]here$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PRETENDED = re.compile(
+    "(?:(?:your|my|the|some|an?)[_-]|(?:dummy|fake|sample|test(?:ing)?|foo|bar|todo|tbd|hidden|masked|removed|default)[0-9]{0,4}(?:$|[_-]))(?P<rest>.*)",
+    re.IGNORECASE,
+)
+"""How a value begins that stands for a secret, unless the rest was drawn by chance."""
+
+_DRAWN = re.compile(r"(?=.*\d)[\w-]{6,}")
+
 _CODE = re.compile(
     r"""
     ^\$?[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*[(\[]                                 # a call, an index
   | ^(?:\w+\.)*(?:env|environ|secrets?|config|settings|self|this|vars?|data|args|params|options)\.[A-Za-z_]\w*$
   | ^[A-Za-z_]+(?:\.[A-Za-z_]+)+$                                         # names with dots
-  | ^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$                                       # NAME_OF_A_VARIABLE
   | ^(?:ConvertTo|ConvertFrom|Get|Read|New)-[A-Za-z]+$                    # a command of PowerShell
   | ^(?:https?|s3|gs|file|op|vault|arn|ref|urn|data|projects)[:+/]        # where it is, not what
   | ^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\ @~-]+\.?\w*$ | ^[\w-]+\.(?:pem|key|crt|cert|p12|json|ya?ml|txt|env|py|js|ts|cfg|ini|conf|jks|pub)$
@@ -28,8 +35,18 @@ _CODE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_SCREAMING = re.compile("[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_NUMBERS = re.compile(r"[$€£¥]?[\dTZ.,:/+_-]+|v?\d+(?:\.\w+)+|\d+(?:ms|s|m|h|d|kb|mb|gb|%)?", re.IGNORECASE)
+_PART = re.compile(r"[a-z]+\d{0,4}|\d{1,8}|\d{1,2}[a-z]+|[a-z]\d{1,2}[a-z]{1,2}")
+_MIXED_PART = re.compile(r"\d|(?:[A-Z]?[a-z]{2,}+|[A-Z]{1,12}(?![a-z])|[a-z](?![A-Za-z]))++\d?")
+_JOINED_WORDS = re.compile(r"[^\W\d_]+(?:[-’'/&+][^\W\d_]*){0,2}")
+"""A word, or two or three of them with hyphens: *cost-effective*. Four can be a passphrase."""
+
+_NUMBERS = re.compile(
+    r"""[$€£¥]?[\dTZ.,:/+_-]+ | v?\d+(?:\.\w+)+ | \d+(?:ms|s|m|h|d|kb|mb|gb|%)?
+      | [A-Z]{0,3}[$€£¥₹₩₽₺₫₪]\d[\d.,]*(?:[kmb]|bn)?(?:[%+~/–-].*)? | \d[\d.,]*[$€£¥₹₩₽₺₫₪%](?:[/–-].*)?     # a price
+      | ~?\d[\d.,]*(?:[+%/–-]+[a-z\d]{1,12})?(?:[/–-]+[a-z]{1,12})+ | \d[\d.,]*[–+~]+\d*                     # 30-day, 8-20-character, 12+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _SEPARATOR = re.compile(r"[-_./:]+")
 _HEXADECIMAL = re.compile("[0-9a-fA-F]+")
 UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -47,14 +64,17 @@ MOST_IN_WORDS = 0.6
 
 def is_placeholder(value: str) -> bool:
     """Returns True if a value only stands for a secret: `${TOKEN}`, `<token>`, `changeme`, `xxxx`, AKIAIOSFODNN7EXAMPLE."""
-    return _PLACEHOLDER.search(value) is not None
+    if _PLACEHOLDER.search(value) is not None:
+        return True
+    pretended = _PRETENDED.match(value)
+    return pretended is not None and (not _DRAWN.fullmatch(pretended["rest"]) or _is_name(pretended["rest"]))
 
 
 def is_password(value: str, least: int) -> bool:
     """Returns True if a value can be a password of at least `least` characters: any but plain words, names, code, numbers that count something."""
     if len(value) < least or _is_spoken(value) or (_NUMBERS.fullmatch(value) and not (value.isdigit() and len(value) >= least)):
         return False
-    return not value.isalpha() or is_random(value, 16)
+    return not _JOINED_WORDS.fullmatch(value) or is_random(value, 16)
 
 
 def is_token(value: str, least: int) -> bool:
@@ -106,18 +126,23 @@ def entropy(value: str) -> float:
 
 def _is_spoken(value: str) -> bool:
     """Returns True if a value is said rather than drawn: a placeholder, code, a word or several."""
-    return is_placeholder(value) or (_CODE.search(value) is not None and not _is_no_name(value))
+    return (
+        is_placeholder(value)
+        or ("_" in value and _is_name(value))
+        or (_CODE.search(value) is not None and not _is_no_name(value))
+    )
+
+
+def _is_name(value: str) -> bool:
+    """Returns True for the name of a variable, in small letters, capitals or words: numbers stand at the ends of its parts, as seldom by chance."""
+    parts = [part for part in re.split("[_-]+", value) if part]
+    is_one_case = value in (value.lower(), value.upper())
+    return all(_PART.fullmatch(part.lower()) if is_one_case else _MIXED_PART.fullmatch(part) for part in parts)
 
 
 def _is_no_name(value: str) -> bool:
     """Returns True if what `_CODE` ignores the case of is no name after all."""
-    return (
-        not _SCREAMING.fullmatch(value)
-        and is_random(value, 20)
-        and any(map(str.isdigit, value))
-        and "(" not in value
-        and "[" not in value
-    )
+    return is_random(value, 20) and any(map(str.isdigit, value)) and "(" not in value and "[" not in value
 
 
 def _share_in_words(value: str) -> float:
