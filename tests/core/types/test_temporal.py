@@ -41,11 +41,15 @@ def test_start_and_end_are_taken_as_they_are_and_naive_ones_as_utc() -> None:
     [
         {"relative": "last_fortnight"},
         {"relative": "last_0_days"},
-        {"relative": "last_week", "start": NOW},
         {"start": NOW, "end": MIDNIGHT},
     ],
-    ids=["unknown", "none", "both", "order"],
+    ids=["unknown", "none", "order"],
 )
 def test_a_filter_that_makes_no_sense_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         TemporalFilter(**fields)
+
+
+def test_given_times_decide_over_a_relative_one() -> None:
+    assert TemporalFilter(relative="last_week", start=MIDNIGHT, end=NOW).interval(NOW) == (MIDNIGHT, NOW)
+    assert TemporalFilter(relative="yesterday", end=NOW).interval(NOW) == (None, NOW)

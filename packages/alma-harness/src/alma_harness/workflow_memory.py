@@ -14,6 +14,7 @@ from alma_integration import (
     checked_name,
     checked_text,
     holding,
+    optional_name,
     optional_text,
 )
 
@@ -72,10 +73,11 @@ def retrieve_scoped(
     chosen = checked_choice(scope, "scope", SCOPES)
     most = checked_count(top_k, "top_k", largest=MOST)
     workflow = None if workflow_id is None else checked_name(workflow_id, WORKFLOW)
+    agent = _only_agent(alma) if agent is None else agent
     if chosen == "project_wide":
         return alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=most)
     if chosen == "workflow_only" and workflow is None:
-        raise ValidationError("workflow_id is missing; the scope workflow_only needs it")
+        workflow = _only_workflow(alma, agent, user_id)
     own = chosen == "agent_only"
     found = alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=MOST, include_shared=not own)
     if not own:  # a way was tried in other workflows, too
@@ -91,6 +93,24 @@ def retrieve_scoped(
     ids = {item.memory.id for item in kept}
     pairs = tuple(pair for pair in found.contradictions if ids.issuperset(pair.ids))
     return holding(found, kept).model_copy(update={"contradictions": pairs})
+
+
+def _only_agent(alma: ALMA) -> str | None:
+    """Returns the agent of a project where one agent alone has memories. Names of users are listed beside those of agents."""
+    agents = [name for name in alma.get_stats().by_agent if not name.startswith("user:")]
+    return agents[0] if len(agents) == 1 else None
+
+
+def _only_workflow(alma: ALMA, agent: Any, user_id: Any) -> str:
+    """Returns the workflow of the agent's newest 1,000 outcomes. `ValidationError` if there are several or none."""
+    user = optional_name(user_id, "user_id")
+    outcomes = alma.list_memories("outcome", checked_name(agent, "agent"), user, limit=MOST)
+    names = {one.metadata[WORKFLOW] for one in outcomes if one.user_id in (None, user) and WORKFLOW in one.metadata}
+    if len(names) != 1:
+        raise ValidationError(
+            f"workflow_id is missing; the scope workflow_only needs it, since there are {len(names) or 'no'} workflows"
+        )
+    return str(names.pop())
 
 
 def _milliseconds(seconds: object) -> float | None:

@@ -75,9 +75,10 @@ def _settings_block(content: Plain) -> tuple[Block, str]:
         raise ConfigurationError(f"the file must hold `key: value` lines, not {_kind(content)}")
     if "alma" not in content:
         return content, ""
-    if beside := [key for key in content if key != "alma"]:
+    own = _check_mapping(content["alma"], "alma.")
+    if beside := [key for key in content if key != "alma" and (key != "agents" or key in own)]:
         raise ConfigurationError(f"{beside[0]}: stands beside `alma:`, where it is not read; move it under `alma:`")
-    return _check_mapping(content["alma"], "alma."), "alma."
+    return {**own, **{name: content[name] for name in content if name != "alma"}}, "alma."
 
 
 def _validate(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:

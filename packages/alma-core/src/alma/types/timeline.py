@@ -70,7 +70,8 @@ _CALENDAR = ("today", "yesterday", "this_week", "this_month", "this_year")
 
 
 class TemporalFilter(Value):
-    """A range of times from `start` to `end`, both included; either may be left out. Naive times are taken as UTC.
+    """A range of times from `start` to `end`, both included; either may be left out. Naive times are taken as UTC. Where one of them is given,
+    `relative` is not read.
 
     `relative` counts from now: "last_week" is the past 7 days, "last_3_months" the past 90; likewise hour, day (24 hours), month (30 days),
     quarter (91) and year (365). "today", "yesterday", "this_week" (from Monday), "this_month" and "this_year" are those of the calendar in UTC.
@@ -89,15 +90,13 @@ class TemporalFilter(Value):
 
     @model_validator(mode="after")
     def _in_order(self) -> "TemporalFilter":
-        if self.relative is not None and (self.start is not None or self.end is not None):
-            raise ValueError("give relative, or start and end, not both")
         if self.start is not None and self.end is not None and self.start > self.end:
             raise ValueError(f"start {self.start:%Y-%m-%d %H:%M} is after end {self.end:%Y-%m-%d %H:%M}")
         return self
 
     def interval(self, now: datetime) -> tuple[datetime | None, datetime | None]:
         """Returns start and end, seen from `now`; `None` where there is no limit."""
-        if self.relative is None:
+        if self.relative is None or self.start is not None or self.end is not None:
             return self.start, self.end
         found = _LAST.fullmatch(self.relative)
         if found:
