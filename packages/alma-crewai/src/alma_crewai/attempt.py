@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from crewai.events.types.crew_events import CrewTestResultEvent
+from crewai.events.types.llm_events import LLMCallCompletedEvent
 from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
@@ -78,6 +79,8 @@ class Attempt:
         match event:
             case ToolFailureDetectedEvent() | ToolUsageFinishedEvent():
                 self._report(calls.report, self.run, self.work, event)
+            case LLMCallCompletedEvent():
+                self._report(self.run.model_said, event.response)
             case LLMGuardrailCompletedEvent():
                 self._is_approved = event.success
                 if not event.success:

@@ -45,7 +45,6 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
 
 
 def _use(run: Run, work: Work, name: str, given: object) -> ToolUse:
-    run.model_said(given)
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
     schemas = (schema_of(tool.args_schema) for tool in tools if sanitize_tool_name(tool.name) == name)
     return tool_use(name, given, schema=next(schemas, None), task=run.task)

@@ -36,14 +36,16 @@ def driven(agent: MultiStepAgent) -> Callable[..., Any]:
 def _followed(agent: MultiStepAgent, run: Run) -> Iterator[None]:
     """Records the calls of the agent's tools and of its team while the block runs."""
     own = {name: tool for name, tool in agent.tools.items() if name != ANSWER}
-    team = dict(agent.managed_agents)
+    team, model = dict(agent.managed_agents), agent.model
     before = {name: tool.__dict__.get("forward") for name, tool in own.items()}
     for name, tool in own.items():
         tool.forward = _named(recorded(run, tool.forward, name), tuple(tool.inputs))
     agent.managed_agents.update({name: _Member(member, run) for name, member in team.items()})
+    agent.model = _Model(model, run)
     try:
         yield
     finally:
+        agent.model = model
         agent.managed_agents.update(team)
         for name, tool in own.items():
             if before[name] is None:
@@ -63,14 +65,35 @@ def _named(call: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., An
 
 
 def _heard(run: Run, step: ActionStep) -> None:
-    """Reports a step: what the model said, and why its answer was sent back, which no class of error but the plain one says."""
-    said = step.model_output_message
-    calls = (said.tool_calls if said is not None else None) or ()
-    texts = [step.model_output, *(call.function.arguments for call in calls)]
-    run.model_said("\n".join(str(text) for text in texts if text))
+    """Reports a step: what a model that streams said, and why an answer was sent back, which no class of error but the plain one says."""
+    _said(run, step.model_output_message, step.model_output)
     if type(step.error) is AgentError:
         run.corrected(step.error.message)
     run.settle()
+
+
+def _said(run: Run, message: Any, *further: object) -> None:
+    calls = getattr(message, "tool_calls", None) or ()
+    run.model_said(*further, getattr(message, "content", None), *(call.function.arguments for call in calls))
+
+
+class _Model:
+    """The model of the agent, whose answers are read before their calls are made."""
+
+    def __init__(self, model: Any, run: Run) -> None:
+        self._model = model
+        self._run = run
+
+    def generate(self, *given: Any, **named: Any) -> Any:
+        message = self._model.generate(*given, **named)
+        _said(self._run, message)
+        return message
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._model(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
 
 class _Member:

@@ -175,7 +175,7 @@ class Run:
         with self.integration.guard("what a model said was not read", self):
             text = "\n".join(str(each) for each in said if each is not None)
             if text and self.saw_notes is not False:
-                self._soon(partial(self._observe, self._part, text))
+                self._soon(partial(self.observe, self._part, text))
 
     def tool_returned(self, use: ToolUse, result: Any, *, seconds: float | None = None, ok: bool | None = None) -> None:
         """Records a tool call that returned a result, which may report a failure. `ok` is the framework's own verdict, if it has one."""
@@ -367,7 +367,8 @@ class Run:
                         self.integration.keep(self)
             return None if part.is_given_up else part.episode
 
-    def _observe(self, part: Part, text: str) -> None:
+    def observe(self, part: Part, text: str) -> None:
+        """Finds citations in a text of the agent. They are stored with its next step."""
         with self.integration.guard("citations were not read", self):
             if (part.shown or part.resumes) and (episode := self.begun(part)) is not None:
                 cited = set(episode.observe(text))

@@ -67,6 +67,8 @@ def record_call(
     if may_be_known and run.begun(part) is not None and action in part.known:
         part.known.remove(action)
         return
+    if use.arguments and run.saw_notes is not False:
+        run.observe(part, str(use.arguments))
     step = ToolStep(
         agent=part.agent,
         tool=use.name,

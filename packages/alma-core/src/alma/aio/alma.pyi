@@ -49,8 +49,8 @@ class AsyncEpisode:
     @property
     def memories(self) -> alma.types.slice.MemorySlice: ...
     async def observe(self, text: str) -> list[str]:
-        """Finds citations such as [H1] in a text of the agent, and returns the ids of the memories cited. They count as used at the
-        end."""
+        """Finds citations such as [H1] in a text of the agent, and returns the ids of the memories cited. They are stored with the next step, and
+        count as used at the end."""
     async def partial(self, strategy: str | None = None, *, error: str | None = None, feedback: str | None = None, source: str | alma.types.kinds.VerdictSource | None = None) -> alma.types.episodes.EpisodeRecord:
         """Ends it as partly done. For `source`, who judged, see `end`."""
     @property

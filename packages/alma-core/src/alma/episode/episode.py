@@ -18,7 +18,7 @@ from alma.episode.arguments import (
 )
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.text import cleaned, shortened
-from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step
+from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step, with_use
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.prompt import says_more
 from alma.types.slice import MemorySlice
@@ -90,7 +90,7 @@ class Episode:
         self._record = record
         self._memories = memories
         self._is_suspended = False
-        self._named: list[str] | None = None
+        self._named: list[str] | None = None if record.used is None else list(record.used)
         self._lessons = Lessons()
         for step in record.steps:
             self._lessons = self._lessons.after(step)
@@ -162,6 +162,7 @@ class Episode:
                 output=optional_text(output, "output"),
                 duration_ms=optional_duration(duration_ms),
                 feedback=optional_text(feedback, "feedback"),
+                used=tuple(one for one in self._named or () if one not in (self._record.used or ())) or None,
                 at=self._recorder.now(),
             )
             lessons = self._lessons.after(step)
@@ -169,12 +170,14 @@ class Episode:
             self._lessons = lessons
             is_next = kept.number == step.number
             others = self._record.steps if is_next else (self._recorder.held() or self._record).steps[: kept.number - 1]
-            self._record = self._record.model_copy(update={"steps": (*others, kept)})
+            used = self._record.used if kept.used is None else (*(self._record.used or ()), *kept.used)
+            shown = with_use(self._record.shown, used)
+            self._record = self._record.model_copy(update={"steps": (*others, kept), "used": used, "shown": shown})
             return kept
 
     def observe(self, text: str) -> list[str]:
-        """Finds citations such as [H1] in a text of the agent, and returns the ids of the memories cited. They count as used at the
-        end."""
+        """Finds citations such as [H1] in a text of the agent, and returns the ids of the memories cited. They are stored with the next step, and
+        count as used at the end."""
         if not isinstance(text, str):
             raise ValidationError(f"observe takes a text, not a {type(text).__name__}")
         with self._lock:

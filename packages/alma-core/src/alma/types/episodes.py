@@ -1,5 +1,6 @@
 """The stored form of an episode: one attempt at one task."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -49,7 +50,8 @@ class Exposure(Value):
 class Step(Value):
     """One action of an attempt. `tool` names what performed it, so that steps which try the same can be recognised.
 
-    `ok` is `None` for an unjudged step; `feedback` is a remark on it, for its memory; `memory_id` names the memory that was made of it, if any.
+    `ok` is `None` for an unjudged step; `feedback` is a remark on it, for its memory; `used` has the ids that were cited or named since the
+    step before; `memory_id` names the memory that was made of it, if any.
     """
 
     number: Annotated[int, Field(ge=1)]
@@ -60,6 +62,7 @@ class Step(Value):
     output: str | None = None
     duration_ms: int | None = None
     feedback: str | None = None
+    used: tuple[str, ...] | None = None
     at: UtcDatetime
     memory_id: str | None = None
 
@@ -141,6 +144,11 @@ class EpisodeRecord(Value):
         learned = " and ".join(count for count in counts if not count.startswith("0 ")) or "no step"
         ended = self.outcome.value if self.outcome else self.status.value
         return f"retrieved {len(self.shown)}, cited {cited}, learned {learned}, {_counted(len(self.steps), 'step', 'steps')}, {ended}"
+
+
+def with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:
+    """Returns the exposures, marked by usage; unmarked if it is unknown."""
+    return tuple(one.model_copy(update={"used": None if used is None else one.memory_id in used}) for one in shown)
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -264,6 +264,20 @@ class IntegrationContract(ABC):
             self.play(store, Scene(turns, task=f"Release the {service} service", tools=[release], options=JUDGED))
         assert {strategy for _, _, strategy, _ in attempts(store)} == {'release(service, way="canary")'}
 
+    def test_a_tag_that_is_cited_in_a_call_is_recorded_as_used_when_its_step_ends(self, store: ALMA) -> None:
+        known = store.add_heuristic(WORKER, TASK, "look at the queue first")
+        seen: list[tuple[str, ...] | None] = []
+
+        def look(note: str) -> str:
+            """Looks."""
+            seen.extend(record.used for record in store.recent_episodes(1))
+            return "looked"
+
+        turns: list[Turn] = [Call("look", {"note": "as [H1] says"}), Call("look", {"note": "once more"}), "It is live."]
+        self.play(store, Scene(turns, tools=[look], options=JUDGED))
+        assert seen[-1] == (known.id,)
+        assert records(store)[0].credited == (known.id,)
+
     # Outcomes of tools.
 
     def test_a_tool_that_returns_an_error_as_text_failed(self, store: ALMA) -> None:

@@ -24,7 +24,6 @@ from alma.memory.episodes.records import (
     stored,
     waiting,
     why_closed,
-    with_use,
 )
 from alma.memory.learn.learn import LearnRequest, outcome_from
 from alma.memory.learn.storing import Entry, comparison_vectors, embed, put
@@ -34,7 +33,7 @@ from alma.memory.recall.query import RetrieveRequest
 from alma.memory.room import OpenStore, Room
 from alma.protocols import Write
 from alma.text import quoted
-from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step
+from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step, with_use
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome, passages_of
@@ -300,9 +299,8 @@ class RoomRecorder:
             except ConflictError:
                 self._is_now_written()
             except StorageError:
-                self.room.store.unwritten.pop(
-                    self.opened.id, None
-                )  # a caller that gives up after this error leaves nothing to write
+                # A caller that gives up after this error leaves nothing to write.
+                self.room.store.unwritten.pop(self.opened.id, None)
                 raise
             else:
                 self._is_now_written()

@@ -35,6 +35,7 @@ from alma.types.episodes import (
     EpisodeStatus,
     Exposure,
     Step,
+    with_use,
 )
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import Verdict, VerdictSource
@@ -99,13 +100,6 @@ def of_run(room: Room, run_id: str) -> list[EpisodeRecord]:
         keys = [key.partition("/")[2] for key, _, _ in room.project.records(RUN, under=_digest(run_id))]
         found |= {episode.id: episode for episode in several(room, keys)}
     return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id))
-
-
-def with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:
-    """Returns the exposures, marked by usage; unmarked if it is unknown."""
-    if used is None:
-        return tuple(shown)
-    return tuple(exposure.model_copy(update={"used": exposure.memory_id in used}) for exposure in shown)
 
 
 def step_key(key: str, number: int) -> str:
@@ -247,6 +241,7 @@ class _Step(_Body):
     output: str | None = None
     duration_ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
     feedback: str | None = None
+    used: tuple[str, ...] | None = None
     memory_id: str | None = None
     at: _Time
 
@@ -336,7 +331,8 @@ def _record_from(
             for rank, (memory_id, tag, score) in enumerate(begun.pop("shown"), start=1)
         ]
         done = tuple(Step(number=number, **dict(_read(STEP, body))) for number, body in enumerate(steps, start=1))
-        ended = dict(_read(END, ending)) if ending else {}
+        named = dict.fromkeys(chain.from_iterable(step.used or () for step in done))
+        ended = dict(_read(END, ending)) if ending else {"used": tuple(named) or None}
         used = with_use(shown, ended.get("used"))
         return EpisodeRecord(id=key, project_id=room.name, shown=used, steps=done, **begun, **ended)
     except PydanticError as error:

@@ -230,9 +230,9 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     ordered = sorted(parts, key=number)
     own = (memory.strategy_used, memory.error_message) if isinstance(memory, Outcome) else (None, None)
     steps = [part for part in ordered if _is_step(part)]
-    failed = [  # the run may have failed by this step, and say so itself
-        _describe(step) for step in steps if step.outcome is Verdict.FAILURE and (step.strategy_used, step.error_message) != own
-    ]
+    bad = [step for step in steps if step.outcome is Verdict.FAILURE]
+    # The run may have failed by one of these, and say so itself.
+    failed = [_describe(step) for step in bad if (step.strategy_used, step.error_message) != own]
     repairs = [step for step in steps if step.outcome is Verdict.SUCCESS and (step.strategy_used != own[0] or step.user_feedback)]
     said: dict[str, Any] = {
         "failed": failed[:MOST_LISTED],
