@@ -115,7 +115,7 @@ def test_an_erased_outcome_is_not_asked_for(alma: ALMA) -> None:
     assert alma.review().surprising_count == 0
 
 
-@pytest.mark.parametrize("given", [{"limit": 0}, {"limit": "many"}, {"agent": 3}])
+@pytest.mark.parametrize("given", [{"limit": 0}, {"limit": "many"}, {"agent": 3.5}])
 def test_bad_input_is_refused(alma: ALMA, given: dict[str, object]) -> None:
     with refused(alma, ValidationError):
         alma.review(**given)

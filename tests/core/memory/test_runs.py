@@ -46,7 +46,7 @@ def test_an_episode_without_ids_is_stored_as_it_was_before_there_were_any(alma: 
     assert (found.run_id, found.thread_id, found.verdict_source) == (None, None, None)
 
 
-@pytest.mark.parametrize("given", [{"run_id": "x" * 201}, {"run_id": 7}, {"thread_id": "a\nb"}, {"thread_id": b"t"}])
+@pytest.mark.parametrize("given", [{"run_id": "x" * 201}, {"run_id": 7.5}, {"thread_id": "a\nb"}, {"thread_id": b"t"}])
 def test_an_id_that_is_no_label_begins_nothing(alma: ALMA, given: dict[str, object]) -> None:
     with refused(alma, ValidationError, next(iter(given))):
         alma.episode("dev", TASK, **given)  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def test_an_unknown_run_is_named(alma: ALMA) -> None:
         {"outcome": "success"},
         {"outcome": "success", "episode_id": "e1", "run_id": "run-7"},
         {"outcome": "success", "run_id": ""},
-        {"outcome": "success", "run_id": 7},
+        {"outcome": "success", "run_id": 7.5},
         {"run_id": "run-7"},
         {"outcome": "great", "run_id": "run-7"},
     ],

@@ -20,8 +20,6 @@ _LONGEST_INPUT = 32 * 1024 * 1024
 _MOST_WARNINGS = 2
 """Warnings at the start of a session, for hosts that take none before a call."""
 _LARGEST_SETTINGS = 100_000
-_OPEN_TOO = "open"
-"""What tells the learner to read sessions, too, that have not said that they are over."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -80,12 +78,9 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
     if not folder or not spool.is_own(folder) or spool.is_sealed(folder):
         return ""
     if event.kind in (TOOL, PROMPT, START):
-        is_new = event.kind == START or not os.path.exists(spool.file_of(folder, event.session))
         spool.append(folder, event.session, {"host": event.host, "name": event.name, "payload": payload})
         _SPOOLED.set()
         _fired(folder, event.host)
-        if is_new:
-            _catch_up(folder, event)
     said = ""
     if event.kind in (TURN, END):
         _finish(folder, event)
@@ -202,25 +197,18 @@ def _finish(folder: str, event: Event) -> None:
         _start_learner(folder)
 
 
-def _catch_up(folder: str, event: Event) -> None:
-    """Starts the learner when another session has something to learn: few hosts say whenever a session is over."""
-    own = spool.file_of(folder, event.session)
-    if any(path != own and spool.has_news(path) for path in spool.spools(folder)):
-        _start_learner(folder, spool.project_of(folder, event.cwd), _OPEN_TOO)
-
-
 def _is_old(folder: str) -> bool:
     """Returns True when some spool has not been written for half a day: its session ended without saying so."""
     return any(time.time() - os.stat(path).st_mtime > spool.STALE for path in spool.spools(folder))
 
 
-def _start_learner(folder: str, project: str = "", *more: str) -> None:
+def _start_learner(folder: str, project: str = "") -> None:
     """Starts the process that learns from what is over, and writes the index of a project anew if it is outdated."""
     import subprocess
 
     nothing = subprocess.DEVNULL
     subprocess.Popen(
-        [sys.executable, "-P", "-m", "alma_agents", "learn", folder, project, *more],
+        [sys.executable, "-P", "-m", "alma_agents", "learn", folder, project],
         stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.path.dirname(folder),
     )  # fmt: skip
 
@@ -232,6 +220,6 @@ def _learn(words: Sequence[str]) -> None:
                 return  # before the store is imported: many sessions may end at once
         from alma_agents.learning import learn_spools
 
-        learn_spools(*words[:2], open_too=_OPEN_TOO in words[2:])
+        learn_spools(*words[:2])
     except Exception:  # noqa: BLE001 - the spool stays, the next learner takes it
         sys.exit(0)
