@@ -214,8 +214,9 @@ def looks_like_name(name: str, *, is_known: bool = False) -> bool:
 
 
 def _joined(lines: Iterable[_Line], names: _Names, clock: Clock) -> Read:
-    """Returns the turns with the lines that go on with them, and the numbers of the lines that are nobody's."""
+    """Returns the turns, each with the lines that continue it, and the numbers of the lines without a speaker."""
     turns: list[Spoken] = []
+    more: dict[int, list[str]] = {}
     unread: list[int] = []
     at, was_program, was_blank = 0.0, False, True
     for line in lines:
@@ -227,7 +228,8 @@ def _joined(lines: Iterable[_Line], names: _Names, clock: Clock) -> Read:
             was_program = names.is_program(line.name, was=was_program)
             turns.append(Spoken(line.name, was_program, line.said, at))
         elif turns and not (names.are_stamped and (is_day_line or line.begins)):
-            turns[-1] = turns[-1]._replace(text=f"{turns[-1].text}\n{line.text}")
+            more.setdefault(len(turns) - 1, []).append(line.text)
         elif not was_blank and not is_day_line:
             unread.append(line.number)
-    return Read(tuple(turns), tuple(unread))
+    whole = (turn._replace(text="\n".join([turn.text, *more.get(place, ())])) for place, turn in enumerate(turns))
+    return Read(tuple(whole), tuple(unread))

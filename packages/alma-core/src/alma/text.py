@@ -16,6 +16,9 @@ SENTENCE_LEAST, SENTENCE_MOST = 30, 400
 SENTENCES_FIRST, SENTENCES_LAST = 8, 4
 """Limits of `sentences_of`."""
 
+MAX_WORDS = 64
+"""Full text matches only this many telling words of a longer query; vector search uses all of it."""
+
 QUOTED_CHARS = 60
 """Longest quotation of a value in an error message."""
 
@@ -297,10 +300,6 @@ def _most(text: str, limit: int, size: Callable[[str], float]) -> int:
     while most > 1 and (taken := size(text[:most])) > limit:
         most = max(int(most * limit / taken), 1)
     return most
-
-
-MAX_WORDS = 64
-"""Full text matches only this many telling words of a longer query; vector search uses all of it."""
 
 
 def query_words(task: str) -> Sequence[str]:

@@ -1,9 +1,9 @@
 """Who a client may speak as: one agent or any, one user, any or none."""
 
 from dataclasses import dataclass
-from unicodedata import normalize
 
 from alma.errors import ScopeViolationError
+from alma.text import composed
 
 ANY = "*"
 """Binds to no name: the client names the agent or the user itself."""
@@ -34,7 +34,7 @@ class Access:
         """As `as_agent`, but `None` for all agents where the client is bound to none and names none."""
         if self.agent == ANY:
             return named
-        if named is not None and normalize("NFC", named) != normalize("NFC", self.agent):
+        if named is not None and composed(named) != composed(self.agent):
             raise ScopeViolationError(f"this client acts as the agent {self.agent!r} and cannot act as {named!r}")
         return self.agent
 
@@ -42,7 +42,7 @@ class Access:
         """Returns the user that a call is for, if any. `ScopeViolationError` for a name that the client is not bound to."""
         if self.is_for_all_users:
             return named
-        if named is not None and normalize("NFC", named) != normalize("NFC", self.user_id):
+        if named is not None and composed(named) != composed(self.user_id):
             bound = f"serves the user {self.user_id!r}" if self.user_id else "serves no user"
             raise ScopeViolationError(f"this client {bound} and cannot name the user {named!r}")
         return self.user_id or None

@@ -6,12 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]  # it has no py.typed
-from tokenizers import Tokenizer
 
 import alma_minilm
-from alma.errors import EmbeddingError
+from alma.errors import EmbeddingError, MissingDependencyError
 from alma.types.identity import Fingerprint
+
+try:
+    import onnxruntime  # type: ignore[import-untyped]  # it has no py.typed
+    from tokenizers import Tokenizer
+except ImportError as missing:
+    raise MissingDependencyError(
+        f'The minilm embedder needs {missing.name or "a package"}, which is not installed: pip install "alma-core[local]"'
+    ) from missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,14 +19,13 @@ LAYOUT, FORMER = "p002_outcomes_alone", "p001_first_layout"
 
 
 def p003_stems_of_our_own(session: PostgresSession, seal: Seal) -> None:
-    """The full text of each project is made anew."""
-    for project, _ in list(session.all("projects")):
-        fill(View(session, project, seal), TextRows())
+    """Nothing: the full text was made anew here, and `p004_words_of_one_character`, which runs after it, does it once more."""
 
 
 def p004_words_of_one_character(session: PostgresSession, seal: Seal) -> None:
-    """The full text of each project is made anew, with single characters of Chinese, Japanese and Korean, and emoji."""
-    p003_stems_of_our_own(session, seal)
+    """Fills the full text of each project again: with our own stems, single characters of Chinese, Japanese and Korean, and emoji."""
+    for project, _ in list(session.all("projects")):
+        fill(View(session, project, seal), TextRows())
 
 
 MIGRATIONS: Sequence[Migration] = (p003_stems_of_our_own, p004_words_of_one_character)

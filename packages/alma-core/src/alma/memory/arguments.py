@@ -24,6 +24,9 @@ LARGEST_METADATA = 100_000
 LARGEST_DIMENSION = 65_536
 DEEPEST_METADATA = 100
 
+NAMES = ("agent", "user_id", "owner")
+"""Fields with names, of a memory's row, and of the body of a memory or a record."""
+
 _FIRST_TOO_LONG = 10 ** (LONGEST_NAME - 1)
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -234,10 +237,6 @@ def with_progress(progress: Progress | None, work: Callable[[Progress | None], M
     except _Stopped:
         pass
     raise raised[0]
-
-
-NAMES = ("agent", "user_id", "owner")
-"""Fields with names, of a memory's row, and of the body of a memory or a record."""
 
 
 def with_composed_names(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Advice on strategies, for people and agents: tables, warnings, assessments."""
+"""Advice on strategies, for people and agents (tables, warnings, assessments), and the small records of the rules behind it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -52,7 +52,7 @@ def turns_of(messages: Iterator[tuple[str, object]]) -> Iterator[tuple[str, Turn
 
 
 def _role_of(message: object, place: str) -> str:
-    """Returns who speaks in a message, "" for an item of which nobody is the speaker."""
+    """Returns the speaker of a message, "" for an item without one."""
     if isinstance(message, tuple | list) and len(message) == 2:
         role = _plain(message[0])
         if not isinstance(role, str) or not role.strip():

@@ -23,6 +23,15 @@ from alma.vectors import AnyIndex
 MOST_DATED = 300
 """Memories whose times are read for a question that names one: reading those of a whole sample would take longer than the search."""
 
+MOST_READ = 20
+"""Conversations whose speakers are looked at: those that were found best."""
+
+MOST_FAVOURED = 30
+"""Conversations of which it is looked at who said what."""
+
+NEARER = 0.05
+"""Added to the cosine of each sentence of the only person that a question names."""
+
 NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
 
 _USUAL = {DENSE: fusion.DENSE, TEXT: fusion.TEXT}
@@ -258,16 +267,6 @@ def _align(text: TextScores, memories: Integers) -> Floats:
         return np.zeros(len(memories))
     places = np.minimum(text.memories.searchsorted(memories), len(text.memories) - 1)
     return np.where(text.memories[places] == memories, text.scores[places], 0.0)
-
-
-MOST_READ = 20
-"""Conversations whose speakers are looked at: those that were found best."""
-
-MOST_FAVOURED = 30
-"""Conversations of which it is looked at who said what."""
-
-NEARER = 0.05
-"""Added to the cosine of each sentence of the only person that a question names."""
 
 
 def search_named(

@@ -20,14 +20,14 @@ LAYOUT = "m008_outcomes_alone"
 
 
 def m009_stems_of_our_own(connection: Connection, seal: Seal) -> None:
-    """The full text of each project is made anew: of an encrypted store, too, whose files had none."""
-    for project, _ in list(connection.all("projects")):
-        fill(View(connection, project, seal), FTS5Index(seal))
+    """Nothing: the full text was made anew here, and `m010_words_of_one_character`, which runs after it, does it once more."""
 
 
 def m010_words_of_one_character(connection: Connection, seal: Seal) -> None:
-    """The full text of each project is made anew, with single characters of Chinese, Japanese and Korean, and emoji."""
-    m009_stems_of_our_own(connection, seal)
+    """Fills the full text of each project again: with our own stems, single characters of Chinese, Japanese and Korean, and emoji; of an
+    encrypted store, too, whose files had none."""
+    for project, _ in list(connection.all("projects")):
+        fill(View(connection, project, seal), FTS5Index(seal))
 
 
 MIGRATIONS: Sequence[Migration] = (m009_stems_of_our_own, m010_words_of_one_character)
