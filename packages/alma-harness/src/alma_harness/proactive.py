@@ -13,7 +13,7 @@ from alma.types import EpisodeStatus, Recalled
 from alma_harness.progress import ProgressTracker
 from alma_harness.values import Value
 from alma_harness.work_items import CLOSED
-from alma_integration import checked_count, checked_time, note
+from alma_integration import checked_count, checked_name, checked_time, note, optional_name
 
 EXPIRES = "expires_at"
 """Entry of a fact's metadata: the time, in ISO 8601, at which it stops being true."""
@@ -42,7 +42,7 @@ def get_proactive_suggestions(
     """See `ALMA.get_proactive_suggestions`."""
     if not _is_share(threshold):
         raise ValidationError(f"threshold is {quoted(threshold)}; it must be between 0 and 1")
-    most = checked_count(limit, "limit")
+    most, agent, user_id = checked_count(limit, "limit"), checked_name(agent, "agent"), optional_name(user_id, "user_id")
     found = alma.retrieve(task=current_context, agent=agent, user_id=user_id, top_k=20)
     near = [item for item in found.recalled if item.factors.similarity >= threshold]
     said = [*_warnings(near), *_expiring(near, _moment(now)), *_open(alma, current_context, agent, user_id, threshold)]

@@ -197,12 +197,23 @@ _SETTINGS = (
 )
 
 
+_OPENING = threading.RLock()
+"""Held while a file is opened, so that a child knows whether it was forked off meanwhile."""
+
+
 def connect(path: Path) -> Connection:
-    """A connection in autocommit that any thread may use and close."""
+    """A connection in autocommit that any thread may use and close. `StorageError` in a process that was forked while a thread of its parent was
+    in SQLite: it would wait without end for the lock of SQLite's memory, which no thread there gives back."""
+    if _LEFT_OPEN:
+        raise StorageError(
+            f"{path} cannot be used here: this process was forked while its parent was using SQLite; fork when nothing is under way, "
+            "or start processes by 'spawn'"
+        )
     seconds = BUSY_SECONDS
-    connection = sqlite3.connect(
-        path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
-    )
+    with _OPENING:
+        connection = sqlite3.connect(
+            path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
+        )
     connection.waits = seconds
     try:
         for setting in _SETTINGS:
@@ -248,11 +259,6 @@ class Connections:
                 connection.close()
 
     def _connect(self) -> Connection:
-        if any(file == self.file for file, _ in _LEFT_OPEN):
-            raise StorageError(
-                f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "
-                "or start processes by 'spawn'"
-            )
         with storage_errors(self.path):
             return connect(self.path)
 
@@ -292,7 +298,7 @@ class Connections:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
         connections = [*self._free, *self.in_use]
         if self.in_use or is_held_elsewhere(self.writing) or is_held_elsewhere(self._guard):
-            _LEFT_OPEN.append((self.file, connections))
+            _LEFT_OPEN.append(connections)
         else:
             for connection in connections:
                 connection.close()
@@ -300,9 +306,8 @@ class Connections:
         self.writing, self._guard = threading.RLock(), threading.RLock()
 
 
-_LEFT_OPEN: list[tuple[FileId, Sequence[sqlite3.Connection]]] = []
-"""Files that another thread was using when this process was forked off. SQLite does not work on them here: it believes that this process has the
-locks of its parent. The connections are kept, for to close them would touch the parent's work."""
+_LEFT_OPEN: list[Sequence[sqlite3.Connection]] = []
+"""Connections that were in use when this process was forked off. They are kept, for to close them would touch the parent's work."""
 
 
 class _Pools:
@@ -337,6 +342,8 @@ class _Pools:
             return file in self._open
 
     def renew_in_child(self) -> None:
+        if is_held_elsewhere(_OPENING):
+            _LEFT_OPEN.append(())
         self._guard = threading.RLock()
 
 
