@@ -56,7 +56,7 @@ UtcDatetime = Annotated[datetime, AfterValidator(as_utc)]
 class Value(BaseModel):
     """A frozen value: it cannot be changed, and names no field that it does not have."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)

@@ -217,7 +217,7 @@ _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class _Opening(_Body):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -26,7 +26,6 @@ from alma.memory.redacting import Redaction
 from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.memory.transfer.export import Target
-from alma.memory.transfer.former_export import FormerExport
 from alma.text import composed, fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
@@ -48,6 +47,9 @@ from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory, Passage
 from alma.types.strategies import RULE, fault_in_rule
 from alma_guard import placeholders_in
 
+if TYPE_CHECKING:
+    from alma.memory.transfer.former_export import FormerExport
+
 LONGEST_LINE = 256 * 1024 * 1024
 PART = 1024 * 1024
 """Bytes of an open file that are copied at once."""
@@ -62,6 +64,13 @@ _KNOWN = {"memory": "memories", "record": "records", "evidence": "evidence"}
 
 _SEAM = re.compile("\n\x00(\\d+)\x00\n")
 """Stands between two passages while they are redacted as one text. No stored text holds a NUL character."""
+
+
+def _former_export() -> "FormerExport":
+    """Returns an empty one. What upgrades former versions is imported only where a file is read: it is a sixteenth of the time of `import alma`."""
+    from alma.memory.transfer.former_export import FormerExport
+
+    return FormerExport()
 
 
 @dataclass(slots=True)
@@ -82,7 +91,7 @@ class SoundExport:
     secrets: set[str] = field(default_factory=set)
     tasks: dict[str, str] = field(default_factory=dict)
     """Tasks of outcomes that redaction changed: notes of what was learned under a key state a digest of it."""
-    former: FormerExport = field(default_factory=FormerExport)
+    former: "FormerExport" = field(default_factory=_former_export)
 
     @property
     def counts(self) -> ExportedCounts:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydantic_core import from_json
+
 from alma.errors import CorruptStoreError
 from alma.protocols import Place
 from alma.storage.relational.logical import NO_USAGE, PartitionKey, View
@@ -255,7 +257,7 @@ def _distinct(keys: Iterable[str]) -> list[str]:
 
 def _body(seal: Seal, stored: bytes, row: tuple[int, str]) -> dict[str, Any]:
     try:
-        return dict(json.loads(seal.open(stored, place="memory.body", row=row)))
+        return dict(from_json(seal.open(stored, place="memory.body", row=row)))
     except UNREADABLE as error:
         raise CorruptStoreError(f"memory {row[1]} is damaged: {error}; see `alma verify`") from error
 
