@@ -287,7 +287,7 @@ def _record(
     instead: str | None = None,
 ) -> str:
     """The record of a learned rule, whose further counts its metadata has."""
-    return sentences.record_of(
+    return sentences.describe_record(
         successes=successes,
         trials=trials,
         partials=_number(metadata, "partials"),

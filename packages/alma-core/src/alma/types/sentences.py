@@ -65,7 +65,7 @@ def ends_with(way: str, reason: str | None) -> bool:
     return bool(reason) and one_line(way).endswith(f": {one_line(reason or '')}")
 
 
-def record_of(
+def describe_record(
     *,
     successes: int,
     trials: int,
@@ -98,7 +98,7 @@ def stated_record(successes: int, trials: int, last: datetime, now: datetime | N
     """Returns the record of a stated strategy: how often it worked, where that is known, or how the attempts went that cited it."""
     if not trials:
         return f"no record yet{_cited(metadata)}"
-    return record_of(successes=successes, trials=trials, last=last, now=now)
+    return describe_record(successes=successes, trials=trials, last=last, now=now)
 
 
 def _cited(metadata: Mapping[str, Any]) -> str:

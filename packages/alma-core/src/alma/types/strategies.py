@@ -13,7 +13,7 @@ from pydantic import Field, computed_field, model_validator
 from alma.types.identity import UtcDatetime, Value
 from alma.types.memories import AntiPattern
 from alma.types.scope import agent_in
-from alma.types.sentences import AS_A_STEP, brief, ends_with, record_of, times
+from alma.types.sentences import AS_A_STEP, brief, describe_record, ends_with, times
 from alma.types.tags import defused
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -127,7 +127,7 @@ class StrategyRecord(Value):
         where = "".join((AS_A_STEP if self.is_of_steps else "", " on another kind of task" if self.elsewhere else ""))
         if not self.trials:
             return f"tried {times(self.unverified)}{where}, never judged"
-        said = record_of(
+        said = describe_record(
             successes=self.successes,
             trials=self.trials,
             partials=self.partials,

@@ -46,7 +46,7 @@ MOST_OUTCOMES = 100
 """Outcomes that a record names."""
 
 
-def record_of(
+def make_strategy_record(
     row: Row,
     rule: Rule | None,
     *,
@@ -106,7 +106,9 @@ def records_in(
     """Yields the rows of a table in its order, each as a record."""
     for row, rule, near in rows_with_rules(table, records, is_of_steps=is_of_steps):
         asked = near if similarity else None
-        yield record_of(row, rule, reader=reader, doubt=records.doubt_of(row), is_of_steps=is_of_steps, similarity=asked)
+        yield make_strategy_record(
+            row, rule, reader=reader, doubt=records.doubt_of(row), is_of_steps=is_of_steps, similarity=asked
+        )
 
 
 def found_record(
@@ -118,7 +120,7 @@ def found_record(
         return None
     rule = Records(view).rule_of(found.row, is_of_steps=is_of_steps)
     rule = None if rule is None or rule.is_archived else rule
-    record = record_of(
+    record = make_strategy_record(
         found.row,
         rule,
         reader=reader,
@@ -223,7 +225,7 @@ def _make_record(records: Records, one: _Tried, reader: str, outcomes: Collectio
     """Returns the record of a row. Among the outcomes that it names are all of those given that it counts."""
     row, rule, similarity, is_of_steps = one
     doubt = records.doubt_of(row)
-    made = record_of(row, rule, reader=reader, doubt=doubt, is_of_steps=is_of_steps, similarity=similarity)
+    made = make_strategy_record(row, rule, reader=reader, doubt=doubt, is_of_steps=is_of_steps, similarity=similarity)
     if len(row.outcomes) <= len(made.outcome_ids):
         return made
     counted = set(row.outcomes).intersection(outcomes).difference(made.outcome_ids)
