@@ -65,7 +65,7 @@ def test_a_known_id_replaces_and_a_late_number_is_put_where_it_belongs(trials, d
 
 
 def _fields(trial):
-    return {name: getattr(trial, name) for name in trial.__slots__ if name != "id"}
+    return {name: value for name, value in trial._asdict().items() if name != "id"}
 
 
 @settings(deadline=None, max_examples=25)

@@ -161,6 +161,7 @@ class Projection:
         self._form_texts: list[str] = []
         self._form_words: list[str] = []
         self._form_at: list[int] = []
+        self._form_rows: list[int] = []
         self._log_tasks: list[int] = []
         self._log_forms: list[int] = []
         self._reached, self._size = 0, -1
@@ -237,7 +238,6 @@ class Projection:
         self._empty()
         for trial in sorted(trials, key=lambda each: each.number):
             self._fold(trial)
-        self._texts.arrange(self._task_texts, self._form_texts)
 
     # ------------------------------------------------------------------ kinds
 
@@ -253,17 +253,19 @@ class Projection:
         if self._background is None:
             self._background = Background(self._vectors)
             self._dimension = self._background.vectors.shape[1]
-        self._texts.learn(self._task_texts, self._form_texts)
         size = _last_size(count)
-        if size != self._size:
-            self._begin_at(size)
+        newest = self._newest_tasks(size) if size != self._size else None
+        begun = self._reached if newest is None else size
+        self._learn_texts([*(() if newest is None else newest.tolist()), *self._log_tasks[begun:count]])
+        if newest is not None:
+            self._begin_at(size, newest)
         for at in range(self._reached, count):
             task = self._log_tasks[at]
             kind = self._kinds.kind_of.get(task)
             if kind is None:
                 kinds = len(self._kinds)
                 kind = self._kinds.add(
-                    task, self._texts.tasks[task], self._way_of(self._log_forms[at]), self._label_at(task, at + 1)
+                    task, self._vectors_of([task])[0], self._way_of(self._log_forms[at]), self._label_at(task, at + 1)
                 )
                 if kind == kinds:  # of more kinds each needs more evidence for a proof
                     self._sheets.clear()
@@ -272,17 +274,32 @@ class Projection:
                     del self._sheets[key]
         self._reached = count
 
-    def _begin_at(self, size: int) -> None:
-        assert self._background is not None
+    def _newest_tasks(self, size: int) -> Indices:
+        """Returns the tasks that count at a size of the log, oldest first."""
         newest, seen = np.unique(np.array(self._log_tasks[:size], np.intp)[::-1], return_index=True)
-        tasks = np.sort(newest[np.argsort(seen, kind="stable")[:NEWEST_TASKS]])
+        return np.sort(newest[np.argsort(seen, kind="stable")[:NEWEST_TASKS]])
+
+    def _learn_texts(self, tasks: Iterable[int]) -> None:
+        """Makes the vectors of tasks and of all ways, in one batch."""
+        forms = self._form_texts[len(self._form_rows) :]
+        rows = self._texts.places([*forms, *(self._task_texts[task] for task in dict.fromkeys(tasks))])
+        self._form_rows.extend(rows[: len(forms)].tolist())
+
+    def _vectors_of(self, tasks: Iterable[int]) -> Matrix:
+        return self._texts.rows[self._texts.places([self._task_texts[task] for task in tasks])]
+
+    def _vectors_of_forms(self, forms: Iterable[int]) -> Matrix:
+        return self._texts.rows[[self._form_rows[form] for form in forms]]
+
+    def _begin_at(self, size: int, tasks: Indices) -> None:
+        assert self._background is not None
         forms = bisect_left(self._form_at, size)
-        self._way_centre = self._background.near(self._texts.forms[:forms])
+        self._way_centre = self._background.near(self._vectors_of_forms(range(forms)))
         self._sheets.clear()
         self._ways.clear()
         self._bases = self._find_bases(size)
         labels = [self._label_at(task, size) for task in tasks.tolist()]
-        vectors = self._texts.tasks[tasks]
+        vectors = self._vectors_of(tasks.tolist())
         background = self._background
         self._kinds = Kinds(
             tasks, vectors, self._mean_ways(tasks, size), labels, background.near(vectors), background.vectors, self._embedding
@@ -304,14 +321,14 @@ class Projection:
         """Returns the centred vector of a way in a feature."""
         if form < 0:
             return np.zeros(self._dimension, np.float32)
-        return scale(self._texts.forms[form] - self._way_centre)
+        return scale(self._texts.rows[self._form_rows[form]] - self._way_centre)
 
     def _mean_ways(self, tasks: Indices, size: int) -> Matrix:
         """Returns for each task the unit mean of the centred ways tried on it; of single steps where no attempt is known."""
         means = np.zeros((len(tasks), self._dimension), np.float32)
-        if not len(self._texts.forms):
+        count = len(self._form_texts) + 1
+        if count == 1:
             return means
-        count = len(self._texts.forms) + 1
         of, forms = np.array(self._log_tasks[:size], np.intp), np.array(self._log_forms[:size], np.intp)
         if self._counts[True]:
             is_attempt = np.array([not trial.is_step for trial in self._log[:size]])
@@ -321,7 +338,7 @@ class Projection:
         owners, forms = np.divmod(codes, count)
         is_named = (forms > 0) & np.isin(owners, tasks)
         places, forms = np.searchsorted(tasks, owners[is_named]), forms[is_named] - 1
-        centred = scale(self._texts.forms - self._way_centre)
+        centred = scale(self._vectors_of_forms(range(len(self._form_rows))) - self._way_centre)
         for start in range(0, len(tasks), CHUNK):  # so that what is gathered stays in the processor's cache
             first, last = np.searchsorted(places, [start, start + CHUNK])
             owners, starts = np.unique(places[first:last], return_index=True)
@@ -351,7 +368,7 @@ class Projection:
         sheet = self._sheet([kind], of_steps)
         if vector is None:
             return sheet.ask(None, nearness)
-        similarities = np.where(sheet.tasks == HIDDEN, nearness, self._texts.tasks[sheet.tasks] @ vector)
+        similarities = np.where(sheet.tasks == HIDDEN, nearness, self._texts.rows[sheet.texts] @ vector)
         if task is None:
             return sheet.ask(similarities, nearness)
         same = self._tasks_worded[task]
@@ -394,12 +411,14 @@ class Projection:
         behind = [
             sorted({self._log_tasks[at] for at in trials[place] if not self._log[at].is_hidden}) or [HIDDEN] for place, _ in made
         ]
+        any_task = self._kinds.tasks_of(kinds[0])[0]
         tried, where = np.unique(np.array([task for each in behind for task in each], np.intp), return_inverse=True)
         return Sheet(
             rows=tuple([row for _, row in made]),
             wordings=[[self._form_texts[form] for form in members[place]] for place, _ in made],
             words={self._form_words[form]: row for row, (place, _) in enumerate(made) for form in members[place]},
             tasks=tried,
+            texts=self._texts.places([self._task_texts[any_task if task == HIDDEN else task] for task in tried.tolist()]),
             places=where.astype(np.intp),
             starts=np.cumsum([0, *map(len, behind)])[:-1].astype(np.intp),
             count=len({self._log[at].task for at in places}),
@@ -428,9 +447,9 @@ class Projection:
             return grouped[1]
         held = {self._log_forms[at] for kind in sheet[0] for task in self._kinds.tasks_of(kind) for at in self._trials[task]}
         known = bisect_left(self._form_at, self._size)
-        others = self._texts.forms[list(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))]
+        others = self._vectors_of_forms(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))
         ways = group_wordings(
-            Wordings(texts, self._texts.forms[forms], errors, contrary), others, self._way_centre, self._embedding
+            Wordings(texts, self._vectors_of_forms(forms), errors, contrary), others, self._way_centre, self._embedding
         )
         self._ways[sheet] = key, ways
         return ways
@@ -438,7 +457,7 @@ class Projection:
     def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:
         """Returns how alike an action is to the wordings of each row, on average."""
         forms = [form for row in rows for form in row]
-        alike = compare_wordings(self._texts.of(action)[None], self._texts.forms[forms], common, self._embedding)[0]
+        alike = compare_wordings(self._texts.of(action)[None], self._vectors_of_forms(forms), common, self._embedding)[0]
         starts = np.cumsum([0, *map(len, rows)])
         return [float(alike[start:end].mean()) for start, end in pairwise(starts.tolist())]
 
@@ -455,7 +474,7 @@ def _last_size(count: int) -> int:
 
 def _is_verdict(old: Trial, new: Trial) -> bool:
     """Returns True if two records of an outcome differ in what was judged, not in what was done."""
-    return old == replace(new, worth=old.worth, error=old.error, source=old.source, at=old.at, is_hidden=old.is_hidden)
+    return old == new._replace(worth=old.worth, error=old.error, source=old.source, at=old.at, is_hidden=old.is_hidden)
 
 
 def _find_nothing(action: str) -> int | None:

@@ -23,6 +23,8 @@ class Sheet:
     """The places of the rows by the normalised words of a wording."""
     tasks: Indices
     """The numbers of the tasks behind the rows that the reader may read, each once; -1 for a row without any."""
+    texts: Indices
+    """The rows of the vectors of `tasks`; any for a row without."""
     places: Indices
     """Of the tasks behind each row, row by row, the place among `tasks`."""
     starts: Indices

@@ -1,8 +1,10 @@
 """The vectors of texts as rows of matrices."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from alma_learning.trials import Matrix, Vectors
+from alma_learning.trials import Indices, Matrix, Vectors
 
 
 class GrowingRows:
@@ -36,47 +38,28 @@ class GrowingRows:
 
 
 class TextRows:
-    """The vectors of tasks and of ways in their order, made in one batch when they are needed."""
+    """The vectors of texts, made in batches when they are needed."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._make = vectors
-        self._held = [GrowingRows(), GrowingRows()]
-        self._texts: tuple[list[str], list[str]] = ([], [])
+        self._held = GrowingRows()
+        self._place: dict[str, int] = {}
 
     @property
-    def tasks(self) -> Matrix:
-        return self._held[0].rows
-
-    @property
-    def forms(self) -> Matrix:
-        return self._held[1].rows
+    def rows(self) -> Matrix:
+        """The vectors, (n, d)."""
+        return self._held.rows
 
     def of(self, text: str) -> Matrix:
         """Returns the vector of a text."""
         vector: Matrix = np.asarray(self._make([text]), np.float32)[0]
         return vector
 
-    def learn(self, tasks: list[str], forms: list[str]) -> None:
-        """Holds the vectors of these texts, the first of which are those held."""
-        fresh = [tasks[len(self._texts[0]) :], forms[len(self._texts[1]) :]]
-        if not any(fresh):
-            return
-        made = np.asarray(self._make(fresh[0] + fresh[1]), np.float32)
-        for held, texts, new, rows in zip(self._held, self._texts, fresh, np.split(made, [len(fresh[0])]), strict=True):
-            held.extend(rows)
-            texts.extend(new)
-
-    def arrange(self, tasks: list[str], forms: list[str]) -> None:
-        """Holds the vectors of these texts in their order, and makes those of new ones."""
-        known = {
-            text: row
-            for texts, held in zip(self._texts, self._held, strict=True)
-            for text, row in zip(texts, held.rows, strict=True)
-        }
-        new = [text for text in dict.fromkeys([*tasks, *forms]) if text not in known]
+    def places(self, texts: Sequence[str]) -> Indices:
+        """Returns the rows of texts. Vectors of new ones are made in one batch."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._place]
         if new:
-            known |= dict(zip(new, np.asarray(self._make(new), np.float32), strict=True))
-        self._held, self._texts = [GrowingRows(), GrowingRows()], (list(tasks), list(forms))
-        for held, texts in zip(self._held, self._texts, strict=True):
-            if texts:
-                held.extend(np.stack([known[text] for text in texts]))
+            made = np.asarray(self._make(new), np.float32)
+            self._place.update(zip(new, range(len(self._place), len(self._place) + len(new)), strict=True))
+            self._held.extend(made)
+        return np.array([self._place[text] for text in texts], np.intp)

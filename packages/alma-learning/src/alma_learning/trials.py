@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,7 @@ OWN_WORD = frozenset({"agent", "imported"})
 """Sources that prove nothing alone: an agent's own word, and the word of a foreign file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """One outcome as it was recorded."""
 
     id: str

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +54,11 @@ class View:
         """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
         return next((self.doubts[one] for one in outcomes if one in self.doubts), None) if self.doubts else None
 
-    def note_doubts(self, found: Iterable[RecordedOutcome]) -> None:
-        """Notes which outcomes are suspicious, and which no longer are."""
-        for one in found:
-            self.doubts.pop(one.id, None)
-            if doubt := one.body.get("metadata", {}).get(FLAGGED):
-                self.doubts[one.id] = str(doubt)
+    def note_doubt(self, one: RecordedOutcome) -> None:
+        """Notes whether an outcome is suspicious."""
+        self.doubts.pop(one.id, None)
+        if doubt := one.body.get("metadata", {}).get(FLAGGED):
+            self.doubts[one.id] = str(doubt)
 
 
 class OutcomeProjections:
@@ -122,8 +122,8 @@ class OutcomeProjections:
             changed.update([change.key for change in entry.changes if change.table == "memory"])
             if entry.is_purged or entry.operation == REBUILD or PURGE in tables:
                 return False
-        found = [one for one in self._project.outcomes_named(changed) if self._may_count(one.partition.row, scope)]
-        trials = self._trials(view, found, scope)
+        found = (one for one in self._project.outcomes_named(changed) if self._may_count(one.partition.row, scope))
+        trials = list(self._trials(view, found, scope))
         view.tried.remove(changed - {trial.id for trial in trials})
         view.tried.extend(trials)
         if "record" in tables:
@@ -133,23 +133,26 @@ class OutcomeProjections:
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
-        found = list(self._project.outcomes(partitions)) if partitions else []
+        found = iter(self._project.outcomes(partitions) if partitions else ())
         if is_wanted is not None:
-            found = [one for one in found if is_wanted(one)]
+            found = filter(is_wanted, found)
+        first = list(islice(found, 1))
         texts = _Texts(self._project, self._stored_texts)
-        embedding = texts.embedding() if found else Embedding.WORDS  # an embedder is not asked where nothing was tried
+        embedding = texts.embedding() if first else Embedding.WORDS  # an embedder is not asked where nothing was tried
         tried = Projection(texts.vectors, embedding=embedding, needed=self._counts_needed, reader=reader)
         view = View(tried, upto, self._rule_records(), texts)
-        tried.extend(self._trials(view, found, scope))
+        tried.extend(self._trials(view, chain(first, found), scope))
         return view
 
-    def _trials(self, view: View, found: Sequence[RecordedOutcome], scope: ReadableScope) -> list[Trial]:
-        """Returns the outcomes that count: all but those in quarantine. The view notes which are suspicious."""
-        archived = [one.id for one in found if one.is_archived]
-        kept = self._project.record(QUARANTINE, archived) if archived else {}
-        doubtful = {key for key, (version, _) in kept.items() if version}
-        view.note_doubts(found)
-        return [trial_of(one, is_hidden=one.partition.row not in scope.by_row) for one in found if one.id not in doubtful]
+    def _trials(self, view: View, found: Iterable[RecordedOutcome], scope: ReadableScope) -> Iterator[Trial]:
+        """Yields the outcomes that count: all but those in quarantine. The view notes which are suspicious."""
+        doubtful: set[str] | None = None
+        for one in found:
+            view.note_doubt(one)
+            if one.is_archived and doubtful is None:
+                doubtful = {key for key, version, _ in self._project.records(QUARANTINE) if version}
+            if not one.is_archived or one.id not in (doubtful or ()):
+                yield trial_of(one, is_hidden=one.partition.row not in scope.by_row)
 
     def _may_count(self, row: int, scope: ReadableScope) -> bool:
         return row in scope.by_row or scope.counts_without_words(row)
@@ -200,6 +203,9 @@ class _Texts:
         self.was_refused = True
 
 
+_CALLER = VerdictSource.CALLER.value
+
+
 def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
     """Returns an outcome as the projection reads it."""
     body, metadata = one.body, one.body.get("metadata", {})
@@ -218,7 +224,7 @@ def trial_of(one: RecordedOutcome, *, is_hidden: bool = False) -> Trial:
         user=one.partition.user_id,
         task_type=_label(body.get("task_type")),
         difficulty=_label(body.get("difficulty")),
-        source=body.get("verdict_source", VerdictSource.CALLER.value),
+        source=body.get("verdict_source", _CALLER),
         session=session if isinstance(session, str) else None,
         error=error,
         words=None if task_id is None else task_key(task),
