@@ -49,7 +49,7 @@ from alma_integration.options import (
     default_tool_outcome,
     taken,
 )
-from alma_integration.parts import holding, together
+from alma_integration.parts import holding, tag_beside, together
 from alma_integration.run import Run, noted_on
 from alma_integration.scope import Scope
 from alma_integration.toolkit import Tool, Toolkit
@@ -118,6 +118,7 @@ __all__ = [
     "required",
     "schema_of",
     "strategy_of",
+    "tag_beside",
     "taken",
     "together",
     "tool_use",
