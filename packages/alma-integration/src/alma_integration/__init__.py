@@ -35,6 +35,7 @@ from alma_integration.calls import (
 from alma_integration.context import Identity, RunContext, check_identity, identified, required
 from alma_integration.credit import ToolStep, strategy_of
 from alma_integration.documents import document_metadata, documented, way_metadata
+from alma_integration.framework_parts import check_parts
 from alma_integration.judging import Evaluator, Judgement
 from alma_integration.kit import LOOP_SECONDS, Integration, Learning
 from alma_integration.narrowing import checked_kinds, checked_names
@@ -88,6 +89,7 @@ __all__ = [
     "call_with_arguments",
     "call_with_choices",
     "check_identity",
+    "check_parts",
     "check_score",
     "checked_alma",
     "checked_choice",
