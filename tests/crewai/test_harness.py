@@ -151,3 +151,10 @@ def test_tasks_at_the_same_time_are_credited_each_to_its_agent(alma: ALMA) -> No
 
     steps = {episode.agent: {step.action for step in episode.steps} for episode in alma.recent_episodes()}
     assert steps == {role: {f'good_tool(text="{role}")', f'good_tool(text="{role * 2}")'} for role in roles}
+
+
+def test_inputs_of_a_run_fill_the_texts_of_a_crew(alma: ALMA) -> None:
+    llm = ScriptedLLM("Live.")
+    run = crew(task("{task} in {region}", agent(llm, "dev")))
+    create_harness("coding", "dev", alma, run=run).run(Context(task=TASK), inputs={"region": "Oslo"})
+    assert "in Oslo" in llm.prompt(0)

@@ -10,6 +10,7 @@ import pytest
 from alma import ALMA, AlmaError, Context, ValidationError, Verdict, create_harness
 from alma.errors import ConfigurationError, MissingDependencyError, StorageError
 from alma.harness import Harness, MemorySchema, RunResult, Setting
+from alma.integration import Run
 
 TASK = Context(task="Deploy the auth service")
 
@@ -446,3 +447,35 @@ def test_a_context_that_is_none_says_in_words_what_is_wrong(given: dict[str, Any
     with pytest.raises(ValidationError) as refused:
         Context(**given)
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("way", ["run", "arun", "stream", "astream"])
+def test_keyword_arguments_of_a_run_go_to_the_function(alma: ALMA, way: str) -> None:
+    def plain(prompt: str, limit: int, run: Run, *, unit: str = "pods") -> str:
+        return f"at most {limit} {unit}"
+
+    def chunks(prompt: str, limit: int, *, unit: str = "pods") -> Any:
+        yield f"at most {limit} {unit}"
+
+    async def async_chunks(prompt: str, limit: int, *, unit: str = "pods") -> Any:
+        yield f"at most {limit} {unit}"
+
+    function: Any = {"stream": chunks, "astream": async_chunks}.get(way, plain)
+    harness, context = create_harness("coding", "dev", alma, run=function), Context(task="Count")
+
+    async def read() -> str:
+        return "".join([chunk async for chunk in harness.astream(context, limit=3, unit="nodes")])
+
+    said = {
+        "run": lambda: harness.run(context, limit=3, unit="nodes").output,
+        "arun": lambda: asyncio.run(harness.arun(context, limit=3, unit="nodes")).output,
+        "stream": lambda: "".join(harness.stream(context, limit=3, unit="nodes")),
+        "astream": lambda: asyncio.run(read()),
+    }[way]()
+    assert said == "at most 3 nodes"
+
+
+def test_arguments_without_an_agent_are_refused(alma: ALMA) -> None:
+    with pytest.raises(ConfigurationError, match="no agent to give limit to"):
+        create_harness("coding", "dev", alma).run(Context(task="Count"), limit=3)
+    assert not alma.recent_episodes()

@@ -65,3 +65,10 @@ def test_a_run_leaves_the_tools_and_the_team_as_they_were(alma: ALMA) -> None:
     assert agent.managed_agents == {"helper": member}
     assert "forward" not in vars(deploy)
     assert [step.tool for step in alma.recent_episodes()[0].steps] == ["helper"]
+
+
+def test_arguments_of_the_run_reach_the_code_of_the_agent(alma: ALMA) -> None:
+    agent = CodeAgent(tools=[Deploy()], model=Coding("deploy(way)", "final_answer('live')"), verbosity_level=LogLevel.OFF)
+    create_harness("coding", "dev", alma, run=agent).run(TASK, additional_args={"way": "blue-green"})
+
+    assert [(step.tool, step.ok) for step in alma.recent_episodes()[0].steps] == [("deploy", True)]

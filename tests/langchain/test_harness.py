@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolErrorMiddleware
+from langchain.tools import ToolRuntime
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.tools import tool
 
 from alma import ALMA, Context, Verdict, create_harness
 from alma.testing import IntegrationContract
+from alma_langchain.testing import ScriptedChatModel
 from alma_testing.contracts.integration import Played, Scene, Turn
 from chain_scenes import _model, _tool
 from framework_scenes import cancel_run, play_agents
@@ -53,3 +57,23 @@ def test_a_chain_is_given_the_prompt_in_the_form_that_it_takes(alma: ALMA, is_te
 
     assert (result.success, result.output) == (True, "It is live.")
     assert [episode.outcome for episode in alma.recent_episodes()] == [Verdict.SUCCESS]
+
+
+def test_a_configuration_and_a_context_of_the_user_go_with_the_run(alma: ALMA) -> None:
+    seen: list[Any] = []
+
+    class Listening(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            seen.append(kwargs["metadata"]["ticket"])
+
+    @tool
+    def look(runtime: ToolRuntime[Any]) -> str:
+        """Reads the context."""
+        seen.append(runtime.context)
+        return "done"
+
+    model = ScriptedChatModel(script=[("look", {}), "It is live."])
+    harness = create_harness("coding", "dev", alma, run=create_agent(model, [look], context_schema=dict))
+    harness.run(Context(task="Deploy"), config={"callbacks": [Listening()], "metadata": {"ticket": 7}}, context={"region": "eu"})
+    assert seen == [7, {"region": "eu"}, 7]
+    assert [step.ok for step in alma.recent_episodes()[0].steps] == [True]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from llama_index.core import Settings
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.memory import Memory
 from llama_index.core.query_engine import RetrieverQueryEngine, RetryQueryEngine
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -144,3 +145,12 @@ def test_an_agent_in_a_tool_of_the_run_is_no_part_of_it(alma: ALMA) -> None:
     harness = create_harness("general", "outer", alma, run=outer)
 
     assert harness.run(Context(task=TASK)).tools_used == ("ask",)
+
+
+def test_a_memory_of_the_user_keeps_the_chat_of_several_runs(alma: ALMA) -> None:
+    llm, memory = ScriptedLLM(["one", "two"]), Memory.from_defaults()
+    harness = create_harness("coding", "dev", alma, run=FunctionAgent(name="first", llm=llm))
+    for task in ("Deploy auth", "Restart the database"):
+        harness.run(Context(task=task), memory=memory)
+    assert "Deploy auth" in str(llm.prompts[1])
+    assert [record.task for record in alma.recent_episodes()] == ["Restart the database", "Deploy auth"]

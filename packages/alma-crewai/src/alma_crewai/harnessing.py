@@ -1,7 +1,7 @@
 """Runs a crew or an agent of CrewAI in a harness of `alma-harness`, which begins and ends the run."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,21 +38,21 @@ def _crew(crew: Crew) -> Callable[..., Any]:
         )
     turn = threading.Lock()
 
-    def run_crew(prompt: str, run: Run) -> str:
+    def run_crew(prompt: str, run: Run, inputs: Mapping[str, Any] | None = None, **given: Any) -> str:
         further = getattr(run.context.context, "inputs", {})
         with turn, _followed(run, {role_of(context_of(agent, None)) for agent in crew.agents}):
-            return str(crew.kickoff({**further, PROMPT: prompt}))
+            return str(crew.kickoff({**further, **(inputs or {}), PROMPT: prompt}, **given))
 
     return run_crew
 
 
 def _agent(agent: Any) -> Callable[..., Any]:
-    async def run_agent(prompt: str, run: Run) -> str:
+    async def run_agent(prompt: str, run: Run, **given: Any) -> str:
         with _followed(run) as recorder:
             key, context = str(agent.id), context_of(agent, None)
             attempt = events.begin(recorder, context, run.task, key=key, agent_id=key, kind="alone")
             try:
-                return str((await agent.kickoff_async(prompt)).raw)
+                return str((await agent.kickoff_async(prompt, **given)).raw)
             finally:
                 if attempt is not None and attempt.is_open:
                     attempt.abandon("the harness ends it")

@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, Unpack
 
@@ -44,7 +44,7 @@ class Harness:
     called with the prompt, and with the setting's tools by name if it takes two arguments; calls of these are steps of the run. A
     parameter annotated with `alma.integration.Run` is given the run, to report corrections, hand-offs and calls of tools of its own.
     It may also be an agent of PydanticAI, the OpenAI Agents SDK, smolagents, LangChain, LlamaIndex or CrewAI, with its own tools: it is
-    given the prompt.
+    given the prompt. Keyword arguments of a run go to the function, or to the framework's own method: `deps=`, `session=`, `config=`.
     Without `run`, a run returns the prompt and an open episode, and `post_run` ends it. `options` are those of `alma.integration.Options`.
     """
 
@@ -80,34 +80,36 @@ class Harness:
 
     # A run in one call.
 
-    def run(self, context: Context) -> RunResult:
+    def run(self, context: Context, /, **arguments: Any) -> RunResult:
         """Retrieves, builds the prompt, runs the agent and records the outcome. The agent's exception is recorded and raised again."""
         prepared = self._prepare(context)
         if self.agent_function is None:
-            return self._handed_out(context, prepared)
-        output = called(prepared.run, self._call(prepared))
+            return self._handed_out(context, prepared, arguments)
+        output = called(prepared.run, self._call(prepared, arguments))
         return self._ended(prepared, output, VerdictSource.AGENT)
 
-    async def arun(self, context: Context) -> RunResult:
+    async def arun(self, context: Context, /, **arguments: Any) -> RunResult:
         """As `run`, in an event loop. An agent that is not asynchronous runs in another thread."""
         prepared = self._prepare(context)
         await prepared.run.arecall()
         if self.agent_function is None:
-            return self._handed_out(context, prepared)
-        output = await acalled(prepared.run, self._call(prepared), is_async=_is_async(self.agent_function))
+            return self._handed_out(context, prepared, arguments)
+        output = await acalled(prepared.run, self._call(prepared, arguments), is_async=_is_async(self.agent_function))
         return await self._aended(prepared, output, VerdictSource.AGENT)
 
-    def stream(self, context: Context) -> Iterator[Any]:
+    def stream(self, context: Context, /, **arguments: Any) -> Iterator[Any]:
         """Passes on what the agent, a generator, yields. The run ends with the stream; left early, it ends without a verdict."""
         prepared = self._prepare(context)
-        return streamed(prepared.run, self._call(prepared), lambda output: self._ended(prepared, output, VerdictSource.AGENT))
+        return streamed(
+            prepared.run, self._call(prepared, arguments), lambda output: self._ended(prepared, output, VerdictSource.AGENT)
+        )
 
-    async def astream(self, context: Context) -> AsyncIterator[Any]:
+    async def astream(self, context: Context, /, **arguments: Any) -> AsyncIterator[Any]:
         """As `stream`, for an asynchronous generator."""
         prepared = self._prepare(context)
         await prepared.run.arecall()
         end = partial(self._aended, prepared, source=VerdictSource.AGENT)
-        async for chunk in astreamed(prepared.run, self._call(prepared), end):
+        async for chunk in astreamed(prepared.run, self._call(prepared, arguments), end):
             yield chunk
 
     # Its parts.
@@ -126,7 +128,7 @@ class Harness:
             _, notes = memories.fitted(self._options.max_tokens)
         else:
             notes = opened.run.recall() if opened else ""
-        return prompt_of(self.setting, context, notes)
+        return self.prompt(context, notes)
 
     def post_run(self, context: Context, result: RunResult | Any = None) -> RunResult:
         """Ends a run that `pre_run`, or `run` without an agent, opened: by a `RunResult`, whose `success` is the verdict, or by any output.
@@ -139,6 +141,12 @@ class Harness:
         return self._ended(prepared, result, VerdictSource.CALLER)
 
     # Inside.
+
+    def prompt(self, context: Context, notes: str) -> str:
+        """Returns the prompt of a run with these notes. Inputs that the agent takes as objects of its own are no part of it."""
+        own = getattr(self.agent_function, "own_inputs", ())
+        inputs = {name: value for name, value in context.inputs.items() if name not in own}
+        return prompt_of(self.setting, context.model_copy(update={"inputs": inputs}), notes)
 
     def _prepare(self, context: Context) -> "_Prepared":
         integration = self._integration(_checked(context).project_id)
@@ -153,18 +161,20 @@ class Harness:
             return found
         return self._integrations.kept(name, Integration(self.alma.for_project(name), agent=self.agent, options=self._options))
 
-    def _handed_out(self, context: Context, prepared: "_Prepared") -> RunResult:
+    def _handed_out(self, context: Context, prepared: "_Prepared", arguments: Mapping[str, Any]) -> RunResult:
+        if arguments:
+            raise ConfigurationError(f"this harness has no agent to give {', '.join(arguments)} to; create it with run=")
         self._open[context.run_id] = prepared
         prompt, run = prepared.prompt, prepared.run
         return RunResult(output=prompt, prompt=prompt, memories=run.memories, episode=run.episode, episode_id=run.episode_id)
 
-    def _call(self, prepared: "_Prepared") -> Callable[[], Any]:
+    def _call(self, prepared: "_Prepared", arguments: Mapping[str, Any]) -> Callable[[], Any]:
         agent = self.agent_function
         if agent is None:
             raise ConfigurationError("this harness has no agent; create it with run=")
         own = run_parameter(agent)
-        named = {own: prepared.run} if own else {}
-        return lambda: agent(prepared.prompt, *([prepared.tools()] if _takes_tools(agent, own) else []), **named)
+        named = {**arguments, own: prepared.run} if own else dict(arguments)
+        return lambda: agent(prepared.prompt, *([prepared.tools()] if _takes_tools(agent, named) else []), **named)
 
     def _ended(self, prepared: "_Prepared", output: Any, source: VerdictSource) -> RunResult:
         said, how = prepared.ending(output, source)
@@ -181,7 +191,7 @@ class _Prepared:
     """A run that was begun, and its prompt, which is built once."""
 
     def __init__(self, harness: Harness, context: Context, run: Run) -> None:
-        self._setting = harness.setting
+        self._harness = harness
         self._context = context
         self.run = run
         self._start = time.perf_counter()
@@ -190,19 +200,24 @@ class _Prepared:
     @property
     def prompt(self) -> str:
         if self._prompt is None:
-            self._prompt = prompt_of(self._setting, self._context, self.run.recall())
+            self._prompt = self._harness.prompt(self._context, self.run.recall())
         return self._prompt
 
     def tools(self) -> dict[str, Callable[..., Any]]:
         """Returns the setting's functions by name, each call of which is recorded."""
-        functions = [tool for tool in self._setting.tools if not isinstance(tool, str)]
+        functions = [tool for tool in self._harness.setting.tools if not isinstance(tool, str)]
         return {tool_name(tool): recorded(self.run, tool, tool_name(tool)) for tool in functions}
 
     def ending(self, output: Any, source: VerdictSource) -> tuple[str, dict[str, Any]]:
         """Returns the text of the output, and how the run ends by it."""
         if not isinstance(output, RunResult):
             return text_of(output), {"result": output}
-        how: dict[str, Any] = {"result": output.output, "verdict": verdict_of(output), "source": source, "reason": output.error}
+        how: dict[str, Any] = {
+            "result": output.result or output.output,
+            "verdict": verdict_of(output),
+            "source": source,
+            "reason": output.error,
+        }
         return text_of(output.output), how
 
     def result(self, output: Any, report: RunReport | None) -> RunResult:
@@ -245,10 +260,12 @@ def _is_async(agent: Agent) -> bool:
     )
 
 
-def _takes_tools(agent: Agent, own: str | None) -> bool:
+def _takes_tools(agent: Agent, named: Collection[str]) -> bool:
     try:
         parameters = inspect.signature(agent).parameters.values()
     except (TypeError, ValueError):
         return False
-    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.name != own]
+    placed = [
+        each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.name not in named
+    ]
     return len([each for each in placed if each.default is each.empty]) >= 2

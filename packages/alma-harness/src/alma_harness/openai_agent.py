@@ -1,27 +1,44 @@
 """Runs an agent of the OpenAI Agents SDK in a harness: its hooks report tool calls, hand-offs and what the model said."""
 
+import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agents import Agent, OutputGuardrailTripwireTriggered, RunConfig, RunHooks, Runner
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
-from alma_integration import Run, ToolUse, tool_use
+from alma_harness.setting import RunResult
+from alma_integration import Run, ToolUse, check_parts, tool_use
+
+check_parts(
+    "alma-harness",
+    "openai-agents",
+    (
+        "agents:RunHooks.on_llm_end",
+        "agents:RunHooks.on_handoff",
+        "agents:RunHooks.on_tool_start",
+        "agents:RunHooks.on_tool_end",
+        "agents.tool_context:ToolContext.tool_call_id",
+        "agents.tool_context:ToolContext.tool_arguments",
+    ),
+)
 
 
 def driven(agent: Agent[Any]) -> Callable[..., Any]:
-    """Returns the function that runs the agent once and returns its final output."""
+    """Returns the function that runs the agent once and returns its final output and its result. `hooks` and `run_config` of the user go
+    with those of ALMA."""
 
-    async def run_agent(prompt: str, run: Run) -> Any:
+    async def run_agent(prompt: str, run: Run, hooks: Any = None, run_config: Any = None, **given: Any) -> RunResult:
         following = Following(run, agent)
+        both = following if hooks is None else _Hooks(following, hooks)
         try:
-            result = await Runner.run(agent, prompt, hooks=following, run_config=following.config())
+            result = await Runner.run(agent, prompt, hooks=both, run_config=following.config(run_config), **given)
         except OutputGuardrailTripwireTriggered as error:
             run.corrected(str(error.guardrail_result.output.output_info or error))
             raise
-        return result.final_output
+        return RunResult(output=result.final_output, result=result)
 
     return run_agent
 
@@ -34,10 +51,15 @@ class Following(RunHooks[Any]):
         self._names = {first.name: run.agent}
         self._started: dict[str, float] = {}
         self._errors: dict[str, Exception] = {}
+        self._filter: Callable[[Any], Any] | None = None
+        self._formatter: Callable[[Any], Any] | None = None
 
-    def config(self) -> RunConfig:
-        """Returns the configuration of the run: what a tool raised is read, and an agent that is handed over to is shown its notes."""
-        return RunConfig(call_model_input_filter=self._with_notes, tool_error_formatter=self._noticed)
+    def config(self, given: RunConfig | dict[str, Any] | None) -> RunConfig:
+        """Returns the configuration of the run: what a tool raised is read, and an agent that is handed over to is shown its notes. A filter
+        and a formatter of the user are asked, too."""
+        own = RunConfig(**given) if isinstance(given, dict) else given or RunConfig()
+        self._filter, self._formatter = own.call_model_input_filter, own.tool_error_formatter
+        return replace(own, call_model_input_filter=self._with_notes, tool_error_formatter=self._noticed)
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         said = [_text(item) for item in response.output]
@@ -64,18 +86,32 @@ class Following(RunHooks[Any]):
         given = getattr(context, "tool_arguments", "")
         return tool_use(tool.name, given, schema=getattr(tool, "params_json_schema", None), task=self._run.task)
 
-    def _noticed(self, error: ToolErrorFormatterArgs[Any]) -> str | None:
+    def _noticed(self, error: ToolErrorFormatterArgs[Any]) -> Any:
         if error.kind == "tool_exception" and error.error is not None:
             self._errors[error.call_id] = error.error
-        return None
+        return None if self._formatter is None else self._formatter(error)
 
     async def _with_notes(self, data: CallModelData[Any]) -> ModelInputData:
-        if self._run.speaking == self._run.agent:
-            return data.model_data
-        notes = await self._run.arecall()
-        if not notes:
-            return data.model_data
-        return replace(data.model_data, input=[{"role": "user", "content": notes}, *data.model_data.input])
+        changed = data.model_data if self._filter is None else self._filter(data)
+        asked: ModelInputData = await changed if inspect.isawaitable(changed) else changed
+        notes = "" if self._run.speaking == self._run.agent else await self._run.arecall()
+        return replace(asked, input=[{"role": "user", "content": notes}, *asked.input]) if notes else asked
+
+
+class _Hooks(RunHooks[Any]):
+    """Calls two sets of hooks, one after the other."""
+
+    def __init__(self, *both: RunHooks[Any]) -> None:
+        for name in (name for name in dir(RunHooks) if name.startswith("on_")):
+            setattr(self, name, _in_turn([getattr(hooks, name) for hooks in both]))
+
+
+def _in_turn(calls: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    async def call_both(*given: Any, **named: Any) -> None:
+        for call in calls:
+            await call(*given, **named)
+
+    return call_both
 
 
 def _text(item: Any) -> str:

@@ -9,20 +9,45 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, SkipToolExecution, ToolFailedError, ToolRetryError
 
-from alma_integration import Run, noted_on, tool_use
+from alma_harness.setting import RunResult
+from alma_integration import Run, check_parts, noted_on, tool_use
+
+check_parts(
+    "alma-harness",
+    "pydantic-ai-slim",
+    (
+        "pydantic_ai.capabilities:AbstractCapability.after_model_request",
+        "pydantic_ai.capabilities:AbstractCapability.on_tool_validate_error",
+        "pydantic_ai.capabilities:AbstractCapability.wrap_tool_execute",
+        "pydantic_ai.capabilities:AbstractCapability.on_output_validate_error",
+        "pydantic_ai.capabilities:AbstractCapability.wrap_output_process",
+        "pydantic_ai:Agent.run(capabilities)",
+    ),
+)
 
 _NOT_MADE = (ApprovalRequired, CallDeferred, SkipToolExecution)
 """Signals that put a call off or leave it out: they say nothing about the tool."""
 
 
 def driven(agent: AbstractAgent[Any, Any]) -> Callable[..., Any]:
-    """Returns the function that runs the agent once and returns its output."""
+    """Returns the function that runs the agent once and returns its output and its result."""
+    return _Driven(agent)
 
-    async def run_agent(prompt: str, run: Run) -> Any:
-        result = await agent.run(prompt, capabilities=[Following(run)])
-        return result.output
 
-    return run_agent
+class _Driven:
+    """Runs the agent. `deps` may be an argument or an input of the `Context`, which the model does not see."""
+
+    own_inputs = ("deps",)
+
+    def __init__(self, agent: AbstractAgent[Any, Any]) -> None:
+        self._agent = agent
+
+    async def __call__(self, prompt: str, run: Run, **given: Any) -> RunResult:
+        inputs = getattr(run.context.context, "inputs", {})
+        own = {name: inputs[name] for name in self.own_inputs if name in inputs}
+        followed = [*(given.pop("capabilities", None) or ()), Following(run)]
+        result = await self._agent.run(prompt, capabilities=followed, **{**own, **given})
+        return RunResult(output=result.output, result=result)
 
 
 class Following(AbstractCapability[Any]):

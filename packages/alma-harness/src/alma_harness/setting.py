@@ -82,11 +82,13 @@ class RunResult:
     """Result of a run.
 
     `success` is `None` where no evaluator, exception or caller judged it. `output` is what the agent returned, or the prompt where the
-    harness has no agent; then `episode` is open. `reflections` say what was shown, cited and learned.
+    harness has no agent; then `episode` is open. `result` is the framework's own result, with its messages and usage, of an agent of
+    PydanticAI or the OpenAI Agents SDK. `reflections` say what was shown, cited and learned.
     """
 
     success: bool | None = None
     output: Any = None
+    result: Any = None
     reflections: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     duration_ms: float = 0.0

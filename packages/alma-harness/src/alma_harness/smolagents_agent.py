@@ -10,7 +10,19 @@ from smolagents import ActionStep, MultiStepAgent
 from smolagents.agents import AgentError
 
 from alma_harness.tools import recorded
-from alma_integration import Run
+from alma_integration import Run, check_parts
+
+check_parts(
+    "alma-harness",
+    "smolagents",
+    (
+        "smolagents:MultiStepAgent.run(stream)",
+        "smolagents:MultiStepAgent(managed_agents)",
+        "smolagents:ActionStep.model_output_message",
+        "smolagents:ActionStep.error",
+        "smolagents:Tool.forward",
+    ),
+)
 
 ANSWER = "final_answer"
 """The tool by which a model of smolagents answers: no step of the run."""
@@ -20,10 +32,10 @@ def driven(agent: MultiStepAgent) -> Callable[..., Any]:
     """Returns the function that runs the agent once and returns its final answer. An agent has one memory, so its runs take turns."""
     turn = threading.Lock()
 
-    def run_agent(prompt: str, run: Run) -> Any:
+    def run_agent(prompt: str, run: Run, **given: Any) -> Any:
         output = None
         with turn, _followed(agent, run):
-            for step in agent.run(prompt, stream=True):
+            for step in agent.run(prompt, **{**given, "stream": True}):
                 if isinstance(step, ActionStep):
                     _heard(run, step)
                 output = getattr(step, "output", output)

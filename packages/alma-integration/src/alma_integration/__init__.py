@@ -35,6 +35,7 @@ from alma_integration.calls import (
 from alma_integration.context import Identity, RunContext, check_identity, identified, required
 from alma_integration.credit import ToolStep, strategy_of
 from alma_integration.documents import document_metadata, documented, way_metadata
+from alma_integration.framework_parts import check_parts
 from alma_integration.judging import Evaluator, Judgement
 from alma_integration.kit import LOOP_SECONDS, Integration, Learning
 from alma_integration.narrowing import checked_kinds, checked_names
@@ -49,7 +50,7 @@ from alma_integration.options import (
     default_tool_outcome,
     taken,
 )
-from alma_integration.parts import holding, together
+from alma_integration.parts import holding, tag_beside, together
 from alma_integration.run import Run, noted_on
 from alma_integration.scope import Scope
 from alma_integration.toolkit import Tool, Toolkit
@@ -88,6 +89,7 @@ __all__ = [
     "call_with_arguments",
     "call_with_choices",
     "check_identity",
+    "check_parts",
     "check_score",
     "checked_alma",
     "checked_choice",
@@ -118,6 +120,7 @@ __all__ = [
     "required",
     "schema_of",
     "strategy_of",
+    "tag_beside",
     "taken",
     "together",
     "tool_use",

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from alma import Episode
 from alma.episode import leaving
-from alma.types.episodes import EpisodeRecord
+from alma.episode.episode import exposures
+from alma.types.episodes import EpisodeRecord, with_use
 from alma.types.kinds import Verdict, VerdictSource
 from alma_integration.credit import unrepaired
 from alma_integration.judging import read_judgement
@@ -28,7 +29,14 @@ def close_part(run: "Run", part: Part, end: End, said: object, view: RunView) ->
     if record is None and episode.is_open and not part.is_given_up:  # a function of the user failed; the steps stay recorded
         with run.integration.guard("the end of a run was not recorded", run):
             record = run.written(part, episode.end, is_last=True)
-    return record
+    return record and _with_late(record, part)
+
+
+def _with_late(record: EpisodeRecord, part: Part) -> EpisodeRecord:
+    """Returns the record with the memories that were shown after the beginning, of which the store keeps the use."""
+    late = with_use(exposures(part.late), record.used)
+    shown = (each.model_copy(update={"rank": each.rank + len(record.shown)}) for each in late)
+    return record.model_copy(update={"shown": (*record.shown, *shown)}) if late else record
 
 
 def _ended(run: "Run", episode: Episode, part: Part, end: End, said: object, view: RunView) -> EpisodeRecord:

@@ -13,7 +13,8 @@ from alma_integration.credit import ToolStep
 
 @dataclass(slots=True)
 class Part:
-    """The part of one agent in a run: one episode. `memories` is what it was shown, `None` if nothing was looked up for it.
+    """The part of one agent in a run: one episode. `memories` is what it was shown, `None` if nothing was looked up for it; `late` is what
+    it was shown after its episode began.
 
     `lacks_steps` is true of a resumed part until the steps from before its suspension are read; `known` has the actions of those that did
     not succeed.
@@ -24,6 +25,7 @@ class Part:
     memories: MemorySlice | None = None
     notes: str = ""
     beside: MemorySlice = field(default_factory=MemorySlice)
+    late: MemorySlice = field(default_factory=MemorySlice)
     episode: Episode | None = None
     has_begun: bool = False
     is_given_up: bool = False
@@ -47,6 +49,18 @@ def together(first: MemorySlice, second: MemorySlice) -> MemorySlice:
         return second
     ways = {way.id: way for way in (*second.strategies, *first.strategies)}
     return holding(first.model_copy(update={"strategies": tuple(ways.values())}), (*first.recalled, *second.recalled))
+
+
+def tag_beside(memories: MemorySlice, shown: MemorySlice) -> tuple[MemorySlice, MemorySlice]:
+    """Returns memories with tags that differ from those shown already, and the new ones among them. A memory that is shown keeps its tag."""
+    tags = {item.memory.id: item.tag for item in shown.recalled}
+    ways = {way.id: way.tag for way in shown.strategies}
+    found = memories.tagged(f"r{len({*tags, *ways})}") if shown else memories
+    items = tuple(item.model_copy(update={"tag": tags.get(item.memory.id, item.tag)}) for item in found.recalled)
+    tried = tuple(way.model_copy(update={"tag": ways.get(way.id, way.tag)}) for way in found.strategies)
+    found = holding(found.model_copy(update={"strategies": tried}), items)
+    untold = found.model_copy(update={"strategies": tuple(way for way in tried if way.id not in ways)})
+    return found, holding(untold, (item for item in items if item.memory.id not in tags))
 
 
 def tags_in(memories: MemorySlice) -> list[str]:

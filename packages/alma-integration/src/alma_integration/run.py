@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from alma import Episode
 from alma.episode import leaving
+from alma.episode.episode import exposures
 from alma.errors import ScopeViolationError, StorageError
 from alma.text import storable
 from alma.types.prompt import without_notes
 from alma.types.slice import MemorySlice
 from alma.types.strategies import TRIED
-from alma.types.tags import is_of_way, without_citations
+from alma.types.tags import cited_of, is_of_way, without_citations
 from alma_integration.calls import ToolUse
 from alma_integration.context import RunContext
 from alma_integration.credit import ToolStep
@@ -152,15 +153,20 @@ class Run:
         """Adds memories that the agent is shown besides the notes, by a retriever for example. They can be cited, and `recall` leaves
         them out.
 
-        Their tags must differ from those of the notes, see `MemorySlice.tagged`. Memories shown after the first write are not counted, nor
-        those that were retrieved for another agent or in another project, as by a retriever of a common knowledge base.
+        Their tags must differ from those of the notes, see `tag_beside`. Those that were shown after the episode began count if they are
+        cited. Those that were retrieved for another agent or in another project, as by a retriever of a common knowledge base, never do.
         """
         with self.lock:
             part = self._part
             if memories.agent != part.agent or memories.project_id != self.integration.scope.project(self.context).project_id:
                 return
-            new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
-            part.beside = together(part.beside, holding(memories, new))
+            known = {*part.shown.ids, *(way.id for way in part.shown.strategies)}
+            ways = tuple(way for way in memories.strategies if way.id not in known)
+            new = holding(memories, (item for item in memories.recalled if item.memory.id not in known))
+            new = new.model_copy(update={"strategies": ways})
+            part.beside = together(part.beside, new)
+            if part.has_begun:
+                part.late = together(part.late, new)
 
     # What happens.
 
@@ -373,7 +379,10 @@ class Run:
             if (part.shown or part.resumes) and (episode := self.begun(part)) is not None:
                 cited = set(episode.observe(text))
                 tags = [shown.tag for shown in episode.record.shown if shown.memory_id in cited]
-                self.cited |= dict.fromkeys(tags)
+                late = {shown.tag: shown.memory_id for shown in exposures(part.late)}
+                if named := cited_of(late, text):
+                    episode.used(late[tag] for tag in named)
+                self.cited |= dict.fromkeys([*tags, *sorted(named)])
 
     def written(self, part: Part, call: Callable[[], T], *, is_last: bool = False) -> T | None:
         """Makes a write, unless one failed before. A run waits for another writer once, and once more for its end if it was begun."""

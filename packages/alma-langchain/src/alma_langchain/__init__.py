@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
     from alma_langchain.memory import ALMAMemory
     from alma_langchain.middleware import ALMAMiddleware
-    from alma_langchain.retriever import ALMARetriever, memory_to_documents
+    from alma_langchain.retriever import ALMARetriever, format_notes, memory_to_documents
     from alma_langchain.tools import create_alma_tools
 
 __version__ = "0.1.0"
@@ -32,6 +32,7 @@ __all__ = [
     "RunView",
     "ToolUse",
     "create_alma_tools",
+    "format_notes",
     "memory_to_documents",
     "tool_with_arguments",
     "tool_with_choices",
@@ -44,6 +45,7 @@ _HOMES = {
     "ALMARetriever": "retriever",
     "AsyncALMACallbackHandler": "handler",
     "create_alma_tools": "tools",
+    "format_notes": "retriever",
     "memory_to_documents": "retriever",
 }
 

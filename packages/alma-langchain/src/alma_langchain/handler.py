@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
-from alma import ALMA
+from alma import ALMA, MemorySlice
 from alma_integration import Run, RunContext, noted_on
 from alma_langchain.classic import await_runs, runs_in
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
@@ -39,7 +40,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     Each tool call is a step, each run an episode. An error that ends the run is a failure, cancellation is neutral, and an interrupt
     leaves the run open for its resumption in the same thread of the same process. A run that `ALMAMiddleware` or `ALMAMemory` follows for
-    the same agent is left to it. Takes the options of `alma.integration.Options`, and `task_from`.
+    the same agent is left to it. Takes the options of `alma.integration.Options`, and `task_from`, a key of the input or a function of it.
     """
 
     raise_error = True  # errors of ALMA are contained elsewhere; one that arrives here is meant to be raised
@@ -130,6 +131,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         if task is None:
             return
         heard.run = self.recorder.begun(task, heard.context, run_id=heard.run_id, episode_id=episode_id)
+        heard.show_beside()
         if heard.place is not None:
             self.threads.tasks[heard.place] = task
 
@@ -218,6 +220,31 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             return None
         return report(part.call, result)
 
+    # Retrievers.
+
+    def on_retriever_start(self, serialized: Any, query: str, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Takes note of a retriever, which may ask others."""
+        if (part := self._entered(run_id, kwargs)) is not None:
+            part.is_retriever = True
+
+    def tag_found(self, alma: ALMA, run_id: UUID, memories: MemorySlice) -> MemorySlice:
+        """Returns memories that a retriever of this package found, with tags that no others of its run have."""
+        found = memories
+        with self.recorder.guard("the memories that a retriever found were not read"):
+            found = self.tree.tag(run_id, memories) if alma is self.recorder.alma else memories
+        return found  # noqa: RET504 - as they were, where that failed
+
+    def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> Any:
+        """Adds the memories among the documents to those that the agent is shown. A retriever around this one may drop some."""
+        part, around = self.tree.left(run_id), self.tree.part(kwargs.get("parent_run_id"))
+        if part is not None and not part.is_left and not (around is not None and around.is_retriever):
+            with self.recorder.guard("the documents of a retriever were not read", part.heard.run):
+                part.heard.show_found(documents)
+
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Records that the retriever is over."""
+        self.tree.left(run_id)
+
     # Models.
 
     def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> Any:
@@ -272,7 +299,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             part.heard.run = None
         if part.heard.is_streamed and self.recorder.alma is alma and self._agent_of(part.heard.context) == agent:
             part.heard.is_streamed = False
-        part.set_apart()
+        part.leave()
 
 
 class AsyncALMACallbackHandler(ALMACallbackHandler):

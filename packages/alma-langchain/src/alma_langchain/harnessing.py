@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
 
 from alma_integration import Run
 from alma_langchain.handler import AsyncALMACallbackHandler
@@ -18,11 +19,11 @@ def driven(agent: Runnable[Any, Any]) -> Callable[..., Any]:
     It is given the prompt in the form that it takes: as a message, as `input`, or as a text.
     """
 
-    async def run_agent(prompt: str, run: Run) -> str:
-        config: RunnableConfig = {"callbacks": [AsyncALMACallbackHandler.over(Recorder.of(run))]}
+    async def run_agent(prompt: str, run: Run, config: RunnableConfig | None = None, **given: Any) -> str:
+        own: RunnableConfig = {"callbacks": [AsyncALMACallbackHandler.over(Recorder.of(run))]}
         if run.thread_id:
-            config["configurable"] = {"thread_id": run.thread_id}
-        return final_answer(await agent.ainvoke(_input(agent, prompt), config))
+            own["configurable"] = {"thread_id": run.thread_id}
+        return final_answer(await agent.ainvoke(_input(agent, prompt), merge_configs(own, config), **given))
 
     return run_agent
 

@@ -173,6 +173,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
                     where, episode_id = run_context(context), attended.episode
                     attended.run = self.recorder.begun(task, where, run_id=attended.root_id, episode_id=episode_id)
                 if attended.run is not None:
+                    attended.show_beside()
                     attended.run.recall()
                     episode = attended.run.episode
                     attended.episode = episode.id if episode is not None else None

@@ -30,6 +30,13 @@ def last_human_text(given: Any) -> str | None:
     return (said or "").strip() or None
 
 
+def text_under(key: str, given: Any) -> str | None:
+    """Returns the text under this key of an input, or in this field of a state that is an object; of messages, the last human one."""
+    value = given.get(key) if isinstance(given, Mapping) else getattr(given, key, None)
+    said = str(value) if isinstance(value, int) and not isinstance(value, bool) else last_human_text(value)
+    return (said or "").strip() or None
+
+
 def names_of(given: Any) -> str:
     """Describes an input without its values, for a warning."""
     if isinstance(given, Mapping):

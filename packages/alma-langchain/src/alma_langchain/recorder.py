@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, Self, Unpack
+from functools import partial
+from typing import Any, NoReturn, Self, TypeAlias, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
@@ -27,7 +28,16 @@ from alma_integration import (
     noted_on,
     tool_use,
 )
-from alma_langchain.reading import is_hand_over, is_leaving, is_steering, last_human_text, names_of, rejection, tool_messages
+from alma_langchain.reading import (
+    is_hand_over,
+    is_leaving,
+    is_steering,
+    last_human_text,
+    names_of,
+    rejection,
+    text_under,
+    tool_messages,
+)
 from alma_langchain.tree import Heard, ToolCall
 
 _NO_TOOLS = ("invalid_tool", "_Exception")
@@ -37,23 +47,25 @@ OWN_TOOLS = "alma"
 """Tag of ALMA's own tools, whose calls are no steps of the agent's work."""
 
 
-class RunOptions(OptionArguments, total=False):
-    """The options of `alma.integration.Options`, and `task_from`, which reads the task in what an agent or a chain is given."""
+TaskFrom: TypeAlias = Callable[[Any], str | None] | str
 
-    task_from: Callable[[Any], str | None]
+
+class RunOptions(OptionArguments, total=False):
+    """The options of `alma.integration.Options`, and `task_from`: the key of the task in what an agent or a chain is given, or a function
+    that reads it there."""
+
+    task_from: TaskFrom
 
 
 class Recorder(Integration):
     """Follows the runs of one agent. `errors` has the last errors of ALMA itself, `last_run` the report of the run recorded last."""
 
-    def __init__(
-        self, alma: ALMA, *, agent: Identity, task_from: Callable[[Any], str | None] = last_human_text, **options: Any
-    ) -> None:
-        if not callable(task_from):
-            raise ConfigurationError(f"task_from must be a function, not {quoted(task_from)}")
+    def __init__(self, alma: ALMA, *, agent: Identity, task_from: TaskFrom = last_human_text, **options: Any) -> None:
+        if not task_from or not isinstance(task_from, str | Callable):
+            raise ConfigurationError(f"task_from must be a key of the input or a function, not {quoted(task_from)}")
         check_identity(agent, "agent", is_optional=False)  # the owner of memories has no default
         super().__init__(alma, agent=agent, options=Options(**options))
-        self._task_from = task_from
+        self._task_from = task_from if callable(task_from) else partial(text_under, task_from)
         self._given: Run | None = None
         self._schemas: dict[str, tuple[BaseTool, Mapping[str, Any]]] = {}
 

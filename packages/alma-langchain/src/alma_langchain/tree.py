@@ -2,14 +2,17 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from langchain_core.documents import Document
 from langchain_core.tools import BaseTool
 
-from alma_integration import Bounded, Run, RunContext
+from alma import MemorySlice
+from alma_integration import Bounded, Run, RunContext, holding, tag_beside, together
 
 MOST_RUNS = 10_000
 """Limit on threads, and on runs whose end was never reported; the oldest are evicted."""
@@ -29,7 +32,8 @@ class Place(NamedTuple):
 class Heard:
     """An outermost run that a handler follows. `run` is `None` until it begins. `settled` are the ids of tool calls whose outcome is
     known, `refused` those of calls that were refused. The input of a streamed sequence is known when it ends: until then its steps are
-    kept in `held`. `inside` is the copy of the handler that waits for parts of the run which are not passed on to it."""
+    kept in `held`. `found` is what retrievers found, `beside` what of it was shown before the run began. `inside` is the copy of the
+    handler that waits for parts of the run which are not passed on to it."""
 
     run_id: UUID
     context: RunContext
@@ -42,6 +46,29 @@ class Heard:
     refused: set[str] = field(default_factory=set)
     held: list[Callable[[], object]] = field(default_factory=list)
     parts: set[UUID] = field(default_factory=set)
+    found: list[MemorySlice] = field(default_factory=list)
+    beside: list[MemorySlice] = field(default_factory=list)
+
+    def tag(self, memories: MemorySlice) -> MemorySlice:
+        """Returns memories that a retriever found, with tags that no others of the run have."""
+        shown = reduce(together, self.found, self.run.memories if self.run is not None else MemorySlice())
+        found, new = tag_beside(memories, shown)
+        self.found.append(new)
+        return found
+
+    def show_found(self, documents: Sequence[Document]) -> None:
+        """Adds the memories among the documents that a retriever returned to those that the agent is shown."""
+        ids = {document.id for document in documents} | {document.metadata.get("tag") for document in documents}
+        for found in self.found:
+            ways = tuple(way for way in found.strategies if way.id in ids or way.tag in ids)
+            items = (item for item in found.recalled if item.memory.id in ids or item.tag in ids)
+            self.beside.append(holding(found.model_copy(update={"strategies": ways}), items))
+        self.show_beside()
+
+    def show_beside(self) -> None:
+        """Reports to the run, once it has begun, the memories that retrievers showed."""
+        while self.run is not None and self.beside:
+            self.run.show_beside(self.beside.pop(0))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -82,18 +109,25 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Part:
-    """A running chain or tool of a run. A part inside a tool, or followed by another handler, `is_apart`, and so is everything inside
-    it."""
+    """A running chain, tool or retriever of a run. A part inside a tool, or followed by another handler, `is_apart`, and so is everything
+    inside it. One that another handler follows `is_left` to it."""
 
     heard: Heard
     name: str
     is_outermost: bool
     is_apart: bool
+    is_left: bool = False
+    is_retriever: bool = False
     call: ToolCall | None = None
 
     def set_apart(self) -> None:
         """Leaves everything inside this part to others, unless it is the outermost run itself."""
         self.is_apart = self.is_apart or not self.is_outermost
+
+    def leave(self) -> None:
+        """Leaves everything inside this part to another handler, unless it is the outermost run itself."""
+        self.set_apart()
+        self.is_left = self.is_apart
 
 
 class Tree:
@@ -113,6 +147,7 @@ class Tree:
             outer = self.part(event.get("parent_run_id"))
             heard = outer.heard if outer else Heard(run_id, RunContext(metadata=event.get("metadata") or {}))
             part = Part(heard, str(event.get("name") or ""), outer is None, is_apart=outer is not None and outer.is_apart)
+            part.is_left = outer is not None and outer.is_left
             self._parts[run_id] = part
             heard.parts.add(run_id)
             if outer is None:
@@ -136,6 +171,20 @@ class Tree:
         """Returns the run that this part belongs to."""
         part = self.part(run_id)
         return None if part is None or part.is_apart else part.heard.run
+
+    def tag(self, run_id: UUID, memories: MemorySlice) -> MemorySlice:
+        """Returns memories that a retriever found, with tags that no others of its run have. Those of a run that is not recorded, or is another
+        agent's, are returned as they are."""
+        with self._lock:
+            part = self.part(run_id)
+            if part is None or part.is_left:
+                return memories
+            heard = part.heard
+            if heard.run is not None:
+                return heard.tag(memories) if heard.run.speaking == memories.agent else memories
+            if isinstance(heard, Attended) and not heard.has_begun:
+                return heard.tag(memories.tagged("r"))  # its notes will have the usual tags
+            return heard.tag(memories) if heard.is_streamed else memories
 
     def left(self, run_id: UUID) -> Part | None:
         """Records the end of a chain or a tool, and returns it. An outermost run ends all its parts, because the end of some is never

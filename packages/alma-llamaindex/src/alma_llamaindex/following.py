@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
-from alma_integration import Integration, Run, RunContext, holding, schema_of, together, tool_use
+from alma_integration import Integration, Run, RunContext, schema_of, tag_beside, together, tool_use
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
 
@@ -115,14 +115,7 @@ class Followed:
         """
         run, waiting = self.run_of(alma), self.beside.get(alma, MemorySlice())
         shown = waiting if run is None else run.memories
-        tags = {item.memory.id: item.tag for item in shown.recalled}
-        ways = {way.id: way.tag for way in shown.strategies}
-        found = memories.tagged(f"r{len({*tags, *ways})}") if shown else memories
-        found = holding(found, (item.model_copy(update={"tag": tags.get(item.memory.id, item.tag)}) for item in found.recalled))
-        tried = tuple(way.model_copy(update={"tag": ways.get(way.id, way.tag)}) for way in found.strategies)
-        found = found.model_copy(update={"strategies": tried})
-        untold = found.model_copy(update={"strategies": tuple(way for way in tried if way.id not in ways)})
-        new = holding(untold, (item for item in found.recalled if item.memory.id not in tags))
+        found, new = tag_beside(memories, shown)
         if run is None:
             self.beside[alma] = together(waiting, new)
         else:

@@ -26,21 +26,20 @@ def driven(agent: Any) -> Callable[..., Any]:
     call = _asked if isinstance(agent, BaseQueryEngine) else _run_through
     kind = Kind.QUERY if isinstance(agent, BaseQueryEngine) else Kind.WORKFLOW if isinstance(agent, AgentWorkflow) else Kind.AGENT
 
-    async def run_agent(prompt: str, run: Run) -> str:
+    async def run_agent(prompt: str, run: Run, **given: Any) -> str:
         followed = Followed(kind, spans.first_agent(agent), run.task)
         followed.lines[run.integration.alma] = Line(run, run.agent, is_ended_here=False)
         with LEARNERS.expecting(agent, followed):
-            return spans.output_of(await call(agent, prompt, run))
+            return spans.output_of(await call(agent, prompt, run, **given))
 
     return run_agent
 
 
-async def _run_through(agent: Any, prompt: str, run: Run) -> Any:
-    memory: Memory | None = None
-    if isinstance(agent, AgentWorkflow):
+async def _run_through(agent: Any, prompt: str, run: Run, memory: Any = None, **given: Any) -> Any:
+    if memory is None and isinstance(agent, AgentWorkflow):
         notes = ALMAMemoryBlock(run.integration.alma, run.agent)
         memory = Memory.from_defaults(memory_blocks=[notes], insert_method=InsertMethod.USER)
-    handler = agent.run(user_msg=prompt, memory=memory)
+    handler = agent.run(user_msg=prompt, memory=memory, **given)
     try:
         return await handler
     except asyncio.CancelledError:
@@ -48,6 +47,6 @@ async def _run_through(agent: Any, prompt: str, run: Run) -> Any:
         raise
 
 
-async def _asked(engine: Any, prompt: str, run: Run) -> Any:
-    answer = await engine.aquery(prompt)
+async def _asked(engine: Any, prompt: str, run: Run, **given: Any) -> Any:
+    answer = await engine.aquery(prompt, **given)
     return await answer.get_response() if isinstance(answer, AsyncStreamingResponse) else answer
