@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from alma.protocols import StoreRequest
 from alma.testing import MockEmbedder
 from alma_files import database, open_files
 from alma_testing.clocks import START
-from file_stores import TASK, journal_of, learned, opened
+from file_stores import TASK, head_of, journal_of, learned, opened
 
 LEARNING = """
 import sys
@@ -50,6 +51,7 @@ def test_the_first_lines_of_a_call_of_several_are_cut_off(tmp_path: Path) -> Non
     with closing(open_files(request)) as store:
         with store.project("shop").write(actor="helena", operation="save", at=1) as write:
             write.put_record("session", "first", {}, version=0)
+        noted = head_of(tmp_path).read_bytes()
         with store.project("shop").writes(actor="helena", operation="save", at=2) as next_write:
             for key in ("second", "third"):
                 with next_write() as write:
@@ -57,6 +59,7 @@ def test_the_first_lines_of_a_call_of_several_are_cut_off(tmp_path: Path) -> Non
     lines = journal_of(tmp_path).read_bytes().splitlines(keepends=True)
     assert len(lines) == 3
     journal_of(tmp_path).write_bytes(b"".join(lines[:2]) + lines[2][:-9])
+    head_of(tmp_path).write_bytes(noted)  # it is written last
     with closing(open_files(request)) as store:
         assert [key for key, *_ in store.project("shop").records("session")] == ["first"]
         assert store.verify().ok
@@ -74,6 +77,120 @@ def test_a_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
         assert alma.verify().ok
     with opened(tmp_path) as alma:
         assert alma.get_stats().total == 4
+
+
+def emptied(journal: Path) -> None:
+    journal.write_bytes(b"")
+
+
+def cut_after(count: int) -> Callable[[Path], None]:
+    return lambda journal: journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:count]))
+
+
+def cut_in_its_last_line(journal: Path) -> None:
+    journal.write_bytes(journal.read_bytes()[:-30])
+
+
+def emptied_with_its_head(journal: Path) -> None:
+    emptied(journal)
+    emptied(journal.with_suffix(".head"))
+
+
+DAMAGES = [emptied, *map(cut_after, range(3)), cut_in_its_last_line, Path.unlink, emptied_with_its_head]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_journal_that_lost_its_end_is_damage_and_stays_as_it_is(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    learned(tmp_path)
+    damage(journal_of(tmp_path))
+    left = journal_of(tmp_path).read_bytes() if journal_of(tmp_path).exists() else None
+    for _ in range(2):
+        with pytest.raises(CorruptStoreError, match=r"shop\.jsonl has \d records and lacks record \d.*delete shop\.head"):
+            opened(tmp_path)
+    assert (journal_of(tmp_path).read_bytes() if journal_of(tmp_path).exists() else None) == left
+
+
+@pytest.mark.parametrize("damage", [emptied, cut_after(1), cut_in_its_last_line])
+def test_a_journal_that_loses_its_end_while_it_is_open_takes_no_more_lines(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    with opened(tmp_path) as alma:
+        for number in range(3):
+            alma.learn("helena", TASK, "success", f"Way {number}")
+        damage(journal_of(tmp_path))
+        left = journal_of(tmp_path).read_bytes()
+        for call in (lambda: alma.learn("helena", TASK, "success", "More"), lambda: alma.retrieve(TASK, "helena"), alma.verify):
+            with pytest.raises(StorageError):
+                call()
+        assert journal_of(tmp_path).read_bytes() == left
+
+
+def test_one_of_several_journals_that_was_emptied_is_named(tmp_path: Path) -> None:
+    for project in ("shop", "Café/2", "other"):
+        with opened(tmp_path, project_id=project) as alma:
+            alma.learn("helena", TASK, "success", "Way")
+    (odd,) = (tmp_path / "alma.files").glob("Caf*.jsonl")
+    odd.write_bytes(b"")
+    with pytest.raises(CorruptStoreError, match=odd.name):
+        opened(tmp_path)
+
+
+def test_the_journal_of_another_history_is_damage(tmp_path: Path) -> None:
+    learned(tmp_path / "one", 2)
+    learned(tmp_path / "two", 3)
+    journal_of(tmp_path / "one").write_bytes(journal_of(tmp_path / "two").read_bytes())
+    with pytest.raises(CorruptStoreError, match="lacks record 2"):
+        opened(tmp_path / "one")
+
+
+def test_a_journal_that_was_purged_and_then_cut_is_damage(tmp_path: Path) -> None:
+    with opened(tmp_path) as alma:
+        secret = alma.learn("helena", TASK, "success", "The password is swordfish")
+        alma.learn("helena", TASK, "success", "Empty fields first")
+        alma.purge([secret.id])
+        alma.learn("helena", TASK, "success", "Then the long ones")
+    with opened(tmp_path) as alma:
+        assert alma.verify().ok
+    cut_after(3)(journal_of(tmp_path))
+    with pytest.raises(CorruptStoreError, match="lacks record 4"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("noted", [None, b"", b"<<<<<<< ours\n", b"former"], ids=["none", "empty", "a conflict", "older"])
+def test_a_journal_without_a_readable_head_is_read_and_guarded_from_then_on(tmp_path: Path, noted: bytes | None) -> None:
+    learned(tmp_path, 1)
+    former = head_of(tmp_path).read_bytes()
+    learned(tmp_path, 2)
+    head_of(tmp_path).unlink()
+    if noted is not None:
+        head_of(tmp_path).write_bytes(former if noted == b"former" else noted)
+    with opened(tmp_path) as alma:
+        assert alma.get_stats().total == 3
+        assert alma.verify().ok
+    cut_after(2)(journal_of(tmp_path))
+    with pytest.raises(CorruptStoreError, match="lacks record 3"):
+        opened(tmp_path)
+
+
+def test_an_older_state_with_its_head_or_without_one_is_a_state_like_any_other(tmp_path: Path) -> None:
+    learned(tmp_path, 1)
+    older = {path: path.read_bytes() for path in (journal_of(tmp_path), head_of(tmp_path))}
+    learned(tmp_path, 2)
+    for kept in (older, {journal_of(tmp_path): older[journal_of(tmp_path)]}):
+        head_of(tmp_path).unlink()
+        for path, data in kept.items():
+            path.write_bytes(data)
+        with opened(tmp_path) as alma:
+            assert alma.get_stats().total == 1
+
+
+def test_a_head_that_cannot_be_written_costs_no_call(tmp_path: Path) -> None:
+    learned(tmp_path, 1)
+    head_of(tmp_path).unlink()
+    head_of(tmp_path).symlink_to(tmp_path / "nowhere" / "head")
+    with opened(tmp_path) as alma:
+        alma.learn("helena", TASK, "success", "Way")
+        assert alma.get_stats().total == 2
 
 
 def test_a_marker_of_a_conflict_at_the_very_end_is_no_torn_line(tmp_path: Path) -> None:

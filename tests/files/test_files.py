@@ -10,7 +10,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
-from file_stores import TASK, journal_of, learned, opened
+from file_stores import TASK, head_of, journal_of, learned, opened
 
 LEARNING = """
 with ALMA.open(Path(sys.argv[1]), project_id="shop", storage="file", embedding_provider="hash") as alma:
@@ -96,11 +96,12 @@ def test_an_edited_line_is_refused(tmp_path: Path) -> None:
 
 def test_merged_branches_are_refused(tmp_path: Path) -> None:
     learned(tmp_path, 2)
-    base = journal_of(tmp_path).read_bytes()
+    base, noted = journal_of(tmp_path).read_bytes(), head_of(tmp_path).read_bytes()
     with opened(tmp_path) as alma:
         alma.learn("helena", TASK, "success", "Ours")
     ours = journal_of(tmp_path).read_bytes()[len(base) :]
     journal_of(tmp_path).write_bytes(base)
+    head_of(tmp_path).write_bytes(noted)
     with opened(tmp_path) as alma:
         alma.learn("helena", TASK, "success", "Theirs")
     theirs = journal_of(tmp_path).read_bytes()[len(base) :]

@@ -44,7 +44,9 @@ def sent(messages: Iterable[Message]) -> Callable[[], Awaitable[Message]]:
     return receive
 
 
-async def asked(app: Any, *messages: Message, seconds: float = 60.0, length: str | None = None) -> list[Message]:
+async def asked(
+    app: Any, *messages: Message, seconds: float = 60.0, length: str | None = None, largest: int = 10
+) -> list[Message]:
     answered: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -52,7 +54,7 @@ async def asked(app: Any, *messages: Message, seconds: float = 60.0, length: str
 
     headers = [] if length is None else [(b"content-length", length.encode())]
     scope = {"type": "http", "method": "POST", "headers": headers}
-    await WholeBody(app, largest=10, seconds=seconds)(scope, sent(messages), send)
+    await WholeBody(app, largest=largest, seconds=seconds)(scope, sent(messages), send)
     return answered
 
 
@@ -92,3 +94,37 @@ async def test_a_client_that_goes_while_it_sends_reaches_nothing() -> None:
 @pytest.mark.parametrize("length", ["x", "-5", "\u0663", ""], ids=ascii)
 async def test_a_length_that_is_none_is_not_believed(length: str) -> None:
     assert (await asked(Echo(), part(b"one"), GONE, length=length))[0]["status"] == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": NaN, "method": "tools/list"}',
+        b'{"id": 1, "method": "tools/call", "params": {"score": -Infinity}}',
+        b'{"id": 1, "method": "tools/list", "id": 2}',
+        b'{"id": 1, "method": "ping", "params": {"a": [{"b": 1, "b": 1}]}}',
+        b'{"id": 1, "method": "ping", "m\\u0065thod": "tools/list"}',
+        *(b'{"method": "tools/list", "id": %s}' % each for each in (b"null", b"true", b"1.5", b"1e999", b"[]", b"{}", b'["a"]')),
+    ],
+    ids=repr,
+)
+async def test_a_body_that_two_readers_could_take_for_two_messages_is_refused(body: bytes) -> None:
+    app = Echo()
+    answered = await asked(app, part(body), largest=200)
+    assert answered[0]["status"] == 400
+    assert b"Parse error" in answered[1]["body"]
+    assert app.given == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": "NaN", "method": "ping"}',
+        b'{"id": -7, "method": "ping", "params": {"id": null, "a": {"id": 1.5}}}',
+        b'{"method": "notifications/initialized"}',
+        b'{"id": null, "error": {"code": 1, "message": "x"}}',
+    ],
+    ids=repr,
+)
+async def test_a_clear_message_is_passed_on(body: bytes) -> None:
+    assert (await asked(Echo(), part(body), GONE, largest=200))[1]["body"] == body

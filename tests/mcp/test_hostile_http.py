@@ -83,8 +83,22 @@ RAW = "POST /mcp HTTP/1.1\nHost: localhost\nAuthorization: Bearer {token}\nConte
         b'{"id":' + b"9" * 5000 + b"}",
         b'{"id": 1, "method": "x\\ud800"}',
         b"[1, 2]",
+        call("alma_health").replace('"id": 1', '"id": NaN').encode(),
+        call("alma_health").replace('"id": 1', '"id": [1]').encode(),
+        call("alma_health").replace('"id": 1', '"id": 1, "id": 2').encode(),
     ],
-    ids=["empty", "no JSON", "no UTF-8", "deep", "a large number", "half a character", "a batch"],
+    ids=[
+        "empty",
+        "no JSON",
+        "no UTF-8",
+        "deep",
+        "a large number",
+        "half a character",
+        "a batch",
+        "NaN",
+        "a list as id",
+        "two ids",
+    ],
 )
 def test_a_body_that_is_no_message_is_a_bad_request(server: HttpServer, http: httpx2.Client, body: bytes) -> None:
     answered = http.post(server.url, content=body)
@@ -112,13 +126,63 @@ def test_headers_that_lie_are_refused(server: HttpServer, http: httpx2.Client, m
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "0.0.0.0", "127.1", "2130706433", "[::ffff:7f00:1]"],
+    [
+        *(
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1@evil.example",
+            "0.0.0.0",
+            "127.1",
+            "2130706433",
+            "[::ffff:7f00:1]",
+        ),
+        *(
+            "localhost:80@evil.example",
+            "127.0.0.1:8.evil.example",
+            "[::1]:1:evil.example",
+            "localhost:",
+            "localhost:65536",
+            "[::1].evil",
+        ),
+        *("localhost:80,evil.example", "localhost:80/..", "localhost: 80", "http://localhost:80", "localhost:+80", "[::1:80"),
+    ],
     ids=repr,
 )
 def test_a_name_that_a_foreign_page_could_have_bound_to_this_machine_is_refused(
     server: HttpServer, http: httpx2.Client, host: str
 ) -> None:
     assert http.post(server.url, content=call("alma_health"), headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:1@evil.example",
+        "http://127.0.0.1:1.evil.example",
+        "http://localhost:1/@evil.example",
+        "http://localhost:",
+        "http://localhost:1 http://evil.example",
+        "http://localhost:1#evil.example",
+        "https://localhost:1",
+        "//localhost:1",
+        "localhost:1",
+    ],
+    ids=repr,
+)
+def test_an_origin_that_begins_as_one_of_this_machine_is_refused(server: HttpServer, http: httpx2.Client, origin: str) -> None:
+    assert http.post(server.url, content=call("alma_health"), headers={"Origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "LocalHost:1", "127.0.0.1:65535", "[::1]", "[::1]:8765"], ids=repr)
+def test_this_machine_is_known_by_each_of_its_names(server: HttpServer, http: httpx2.Client, host: str) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert http.post(server.url, content=call("alma_health"), headers=headers).status_code == 200
+
+
+def test_a_second_origin_is_no_way_around_the_first(server: HttpServer, http: httpx2.Client) -> None:
+    two = [*http.headers.raw, (b"Origin", b"http://localhost"), (b"Origin", b"https://evil.example")]
+    assert httpx2.post(server.url, content=call("alma_health"), headers=two).status_code == 403
 
 
 def test_a_host_that_a_proxy_would_add_is_not_believed(server: HttpServer, http: httpx2.Client) -> None:

@@ -15,6 +15,10 @@ def journal_of(folder: Path) -> Path:
     return folder / "alma.files" / "shop.jsonl"
 
 
+def head_of(folder: Path) -> Path:
+    return folder / "alma.files" / "shop.head"
+
+
 def learned(folder: Path, count: int = 3) -> None:
     with opened(folder) as alma:
         for number in range(count):

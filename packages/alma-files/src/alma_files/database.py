@@ -29,7 +29,7 @@ from alma.storage.sqlite.database import Database, _Reading
 from alma.storage.sqlite.files import create_database
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma_files.cached import add_new, replace_all, serving_cache, take_next, take_serving
-from alma_files.layout import Layout, State
+from alma_files.layout import HEAD_ENDING, Layout, State
 from alma_files.lines import check_chain, line_of, read_lines
 from alma_files.locking import locked_file
 from alma_files.projected import (
@@ -84,7 +84,7 @@ class FileDatabase(Database):
         self._holder: int | None = None
         self._is_landing = False
         self._has_warned = False
-        self._landed: list[tuple[Path, int]] = []
+        self._landed: list[tuple[Path, int, JournalRecord]] = []
         self._turns = threading.RLock()
         self._place = layout.cache / f"projection-{uuid.uuid4().hex}"
         self._values = dict(values)
@@ -131,13 +131,15 @@ class FileDatabase(Database):
                 self._take_back()
                 raise
             else:
+                for path, _, newest_record in self._landed:
+                    self.layout.note_newest(path, newest_record)
                 self._known = self.layout.state()
             finally:
                 self._is_landing = False
 
     def _take_back(self) -> None:
         """Cuts off the lines of a write that did not end: it was not acknowledged."""
-        for path, size in self._landed:
+        for path, size, _ in self._landed:
             self.layout.truncate(path, size)
 
     def reading(self) -> _Reading:
@@ -227,6 +229,9 @@ class FileDatabase(Database):
             return
         if gone := self._known.keys() - found.keys():
             raise StorageError(f"{self.path / min(gone)} was moved or deleted while it was open; open ALMA again")
+        for head in self.path.glob(f"*{HEAD_ENDING}"):
+            if head.with_suffix(".jsonl").name not in found:
+                self.layout.check_newest(head.with_suffix(".jsonl"), [])
         with super().transaction() as connection:
             changed = {name: state for name, state in found.items() if self._known.get(name) != state}
             served = stored_values(connection)[SERVING[1]]
@@ -281,12 +286,16 @@ class FileDatabase(Database):
             seq, head = self._before(connection, project, records[0].seq) if start else (0, journal.GENESIS)
             list(check_chain(records, seq=seq, head=head, name=str(path), first_line=first))
             self._project(connection, project, records, cached, is_whole=not start)
+        if not start:
+            self.layout.check_newest(path, records)
         if read.is_unended:
             self.layout.append(path, b"\n")
         if read.whole < len(data):
             _LOG.warning("%s ended in a call that was not written whole; its %d bytes were cut off", path, len(data) - read.whole)
             self.layout.truncate(path, start + read.whole)
         self._lines[name] = first - 1 + len(records)
+        if records:
+            self.layout.note_newest(path, records[-1])
 
     def _before(self, connection: Connection, project: str, first: int) -> tuple[int, bytes]:
         """The record before new ones. Some of these may be there already: a forked process shares the projection."""
@@ -396,7 +405,7 @@ class FileDatabase(Database):
                 continue
             path, ends = self.layout.journal(name), records[-1].seq
             size = self.layout.append(path, b"".join(line_of(record, ends=ends) for record in records))
-            self._landed.append((path, size))
+            self._landed.append((path, size, records[-1]))
             self._lines[path.name] = ends
         self._warn_if_large(connection)
 
@@ -418,6 +427,8 @@ class FileDatabase(Database):
         records = [*records_of(connection, name, row_of(connection, name), 0)]
         path = self.layout.journal(name)
         self.layout.replace(path, b"".join(line_of(record, ends=record.seq) for record in records))
+        if records:
+            self.layout.note_newest(path, records[-1])
         self._lines[path.name] = len(records)
 
     def _write_header(self, connection: Connection) -> None:

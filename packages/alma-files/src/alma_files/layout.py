@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -15,12 +16,17 @@ from alma import folders
 from alma.errors import CorruptStoreError, StorageError
 from alma.files import STORE_HEADER
 from alma.folders import lock
+from alma.journal import JournalRecord
 from alma.storage.sqlite.connections import storage_errors
 
 FORMAT, FORMER_FORMAT = 2, 1
 """Format of the header that is written, and that of stores of a former version: their journals lead to counts and learned rules, too."""
 
 _PLAIN = re.compile("[a-z0-9][a-z0-9_-]{0,60}")
+
+_NOTED = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
+
+HEAD_ENDING = ".head"
 
 State = Mapping[str, tuple[int, int, int]]
 """Inode, size and time of change of each file, by name."""
@@ -48,6 +54,10 @@ class Layout:
             return self.folder / f"{project}.jsonl"
         digest = hashlib.sha256(project.encode()).hexdigest()[:8]
         return self.folder / f"{quote(project, safe='')[:60]}-{digest}.jsonl"
+
+    def head(self, journal: Path) -> Path:
+        """The file beside a journal that has number and hash of its newest record."""
+        return journal.with_suffix(HEAD_ENDING)
 
     def begin(self) -> None:
         """Makes the folders. `StorageError` if that cannot be."""
@@ -130,6 +140,32 @@ class Layout:
             if is_new:
                 folders.sync(path.parent)
         return size
+
+    def note_newest(self, path: Path, record: JournalRecord) -> None:
+        """Writes number and hash of the newest record beside its journal, after the journal is synced.
+
+        One sector and no fsync: after a crash it is older than the journal or not there, never newer. So is it where it cannot be written.
+        """
+        line = f"{record.seq:020d} {record.hash.hex()}\n".encode()
+        with suppress(OSError), open(os.open(self.head(path), os.O_CREAT | os.O_RDWR, 0o600), "r+b", buffering=0) as file:
+            if file.read() != line:
+                file.seek(0)
+                file.write(line)
+                file.truncate()
+
+    def check_newest(self, path: Path, records: Sequence[JournalRecord]) -> None:
+        """`CorruptStoreError` if a journal with these records, all that it has, lacks the record that was noted beside it."""
+        head = self.head(path)
+        with storage_errors(head):
+            if not head.exists():
+                return
+            noted = _NOTED.fullmatch(head.read_bytes())
+        seq = int(noted[1]) if noted else 0
+        if len(records) < max(seq, 1) or (noted and seq and records[seq - 1].hash.hex().encode() != noted[2]):
+            raise CorruptStoreError(
+                f"{path} has {len(records)} records and lacks record {seq or 1}, which was written to it: it was emptied, cut or replaced. "
+                f"Restore it, from git say; if an older state was put there on purpose, delete {head.name}, too"
+            )
 
     def truncate(self, path: Path, size: int) -> None:
         """Cuts off what a crash left."""

@@ -1,5 +1,6 @@
 """The server over streamable HTTP: bearer tokens, allowed hosts and origins, a limit on the size of requests."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,15 +8,19 @@ from mcp.server import MCPServer
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from alma_mcp.bodies import WholeBody
 from alma_mcp.limits import MAX_BODY
+from alma_mcp.names import Names
 from alma_mcp.tokens import Token
+
+_LOG = logging.getLogger("alma")
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 PATH = "/mcp"
@@ -35,19 +40,19 @@ def http_app(
     large with 413, one that takes too long to arrive with 408. Loopback names are always allowed as hosts, and as origins. Each token acts
     as the agent and the user that it is bound to.
     """
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *allowed_hosts],
-        allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *(f"http://{name}" for name in LOOPBACK), *allowed_origins],
+    names = Names(
+        [*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *allowed_hosts],
+        [*(f"http://{name}:*" for name in LOOPBACK), *(f"http://{name}" for name in LOOPBACK), *allowed_origins],
     )
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks names by their parts
     inner = server.streamable_http_app(
-        streamable_http_path=PATH, max_request_body_size=max_body, transport_security=security, session_idle_timeout=3600.0
+        streamable_http_path=PATH, max_request_body_size=max_body, transport_security=unchecked, session_idle_timeout=3600.0
     )
     authenticated = AuthenticationMiddleware(
         AuthContextMiddleware(RequireAuthMiddleware(WholeBody(inner, largest=max_body), [])),
         backend=BearerAuthBackend(_Verifier(tokens)),
     )
-    return _Guard(inner, authenticated, security)
+    return _Guard(inner, authenticated, names)
 
 
 class _Verifier:
@@ -69,17 +74,25 @@ class _Verifier:
 class _Guard:
     """Refuses foreign hosts and origins before anything else is looked at, and WebSockets. The start and the end of the process pass."""
 
-    def __init__(self, inner: Starlette, authenticated: ASGIApp, security: TransportSecuritySettings) -> None:
+    def __init__(self, inner: Starlette, authenticated: ASGIApp, names: Names) -> None:
         self._inner = inner
         self._authenticated = authenticated
-        self._security = TransportSecurityMiddleware(security)
+        self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
-            return
-        if scope["type"] != "http":
+        elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-            return
-        refused = await self._security.validate_request(Request(scope))
-        await (refused or self._authenticated)(scope, receive, send)
+        else:
+            await (self._refusal(Headers(scope=scope)) or self._authenticated)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> ASGIApp | None:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._names.allows_host(hosts[0]):
+            _LOG.warning("refused a request for the host %s", ", ".join(hosts) or "(none)")
+            return PlainTextResponse("Invalid Host header", 421)
+        if not all(map(self._names.allows_origin, origins)):
+            _LOG.warning("refused a request of the origin %s", ", ".join(origins))
+            return PlainTextResponse("Invalid Origin header", 403)
+        return None

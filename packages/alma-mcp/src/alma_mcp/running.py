@@ -59,6 +59,7 @@ def serve_http(
     """Serves clients with a token over HTTP, until the process is asked to end. Without any token, makes one and prints it."""
     import uvicorn
 
+    from alma_mcp.headers import HeaderDeadline
     from alma_mcp.http import LOOPBACK, PATH, http_app
     from alma_mcp.tokens import TokenFile
 
@@ -80,6 +81,7 @@ def serve_http(
         _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
     settings = uvicorn.Config(
         app,
+        http=HeaderDeadline,
         log_config=None,
         log_level="warning",
         access_log=False,
