@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from alma_cli.options import TIME_FORMATS, ConfigOption, JsonOption, config_path
+from alma_cli.options import TIME, TIME_FORMATS, ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, table
 from alma_cli.slices import owner_of, summary_of
 
@@ -17,7 +17,9 @@ def list_(
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only memories of this kind.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
     user_id: Annotated[str | None, typer.Option("--user-id", "-u", help="Only what is this user's.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS)] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS, metavar=TIME)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 20,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest, not with the newest.")] = False,
     config: ConfigOption = None,
