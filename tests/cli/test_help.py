@@ -1,8 +1,11 @@
 """What `alma` says about itself, and how it fails."""
 
+import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -66,6 +69,58 @@ def test_help_lists_every_command_and_every_exit_code(alma) -> None:
 
     assert all(f"\n  {command} " in told for command in COMMANDS)
     assert all(f"  {int(code)}  " in told for code in Exit)
+
+
+def test_help_has_the_commands_in_the_groups_of_the_page(alma) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text("utf-8")
+    told = re.split(r"\n(?=\S.*:\n)", alma("--help").out)
+    shown = {part.split(":")[0]: re.findall(r"^  ([a-z-]+) ", part, re.MULTILINE) for part in told}
+    written = {part.split("**")[0]: re.findall(r"`alma ([a-z-]+)`", part) for part in page.split("| **")[1:]}
+
+    assert {group: set(commands) for group, commands in written.items()} == {group: set(shown[group]) for group in written}
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_help_says_of_each_command_a_whole_sentence_in_a_terminal_of_any_width(alma, columns: int) -> None:
+    told = " ".join(alma("--help", columns=columns).out.split())
+
+    assert "..." not in told.replace("[ARGS]...", "")
+    assert "Write everything that the project holds to a file of JSON lines." in told
+
+
+@pytest.mark.parametrize("command", ["retrieve", "import", "serve", "ingest", "help"])
+def test_help_of_a_command_is_what_its_option_shows(alma, command: str) -> None:
+    assert alma("help", command).out == alma(command, "--help").out
+
+
+def test_help_is_that_of_the_whole_program_without_a_command(alma) -> None:
+    assert alma("help").out == alma("--help").out
+
+
+def test_help_of_an_unknown_command_is_wrong_usage_and_names_the_nearest(alma) -> None:
+    assert "Did you mean 'retrieve'" in alma("help", "retreive", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [("alma re", "retrieve"), ("alma ing", "ingest-traces"), ("alma inst", "install"), ("alma learn --out", "--outcome")],
+)
+def test_a_shell_completes_commands_and_options(words: str, shown: str) -> None:
+    asked = {"_ALMA_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    ended = subprocess.run(
+        [sys.executable, "-c", "from alma_cli import main; main()"], capture_output=True, text=True, env={**os.environ, **asked}
+    )
+
+    assert shown in ended.stdout.splitlines()
+
+
+def test_completion_is_shown_for_a_shell(alma) -> None:
+    assert "complete -o default -F _alma_completion alma" in alma("--show-completion", "bash").out
+
+
+def test_words_that_are_left_over_are_said_to_need_quotes(alma) -> None:
+    assert "put a text of several words in quotes" in alma("retrieve", "Test", "the", "form", "-a", "helena", code=2).err
+    assert "quotes" in alma("retrieve", "Test", "it", "-a", "helena", "--json", code=2).json["error"]["message"]
 
 
 def test_no_command_shows_the_help(alma) -> None:

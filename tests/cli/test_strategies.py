@@ -6,12 +6,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from alma import ALMA
 from alma.types.strategies import Range, StrategyRecord
 from alma_cli import intervals
-from alma_cli.app import app
 from alma_cli.exits import Exit
 from alma_cli.intervals import DRAWN, PLAIN, picture
 from alma_cli.records import records_table
@@ -48,12 +46,12 @@ def test_the_table_has_the_record_in_the_words_of_the_prompt(tried) -> None:
     assert 'failed 3 of 3 times (3 tasks); error: "ImagePullBackOff: manifest not found"; instead: blue-green deployment' in out
 
 
-def test_the_table_fits_on_a_narrow_terminal(tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    ended = CliRunner().invoke(app, ["strategies", "-a", "victor"])
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_the_table_is_read_on_a_narrow_terminal(tried, columns: int) -> None:
+    out = tried("strategies", "-a", "victor", columns=columns).out
 
-    assert [word in ended.stdout for word in ("blue-green", "5 of 6", "83%")] == [True] * 3
-    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert [words in out for words in (GOOD.split()[1], "5 of 6", "83%", "rolling update")] == [True] * 4
+    assert max(map(len, out.splitlines())) <= columns
 
 
 def test_json_has_every_figure_and_no_picture(tried) -> None:

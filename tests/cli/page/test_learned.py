@@ -141,3 +141,14 @@ def test_rules_that_are_not_counted_are_named(alma: ALMA) -> None:
         known = {"agent": "victor", "task": f"Deploy {n}", "strategy_used": f"way {n}", "task_type": f"type {n}"}
         alma.learn_many([{**known, "outcome": "success"}] * 3)
     assert "Not counted: 3 rules that rest on older outcomes." in html_report(alma.overview(verify=False))
+
+
+def test_outcomes_of_users_are_said_to_be_left_out(alma: ALMA) -> None:
+    for number in range(4):
+        alma.learn("victor", f"Deploy service {number}", "success", "by hand", user_id="ann")
+    page = html_report(alma.overview(verify=False))
+
+    assert "No outcome that names a strategy and was recorded without a user has been judged yet." in page
+    assert "4 outcomes recorded for users: what is known for one user alone is left out here." in page
+    alma.learn("victor", "Write the invoice", "success", "from a template")
+    assert "No outcome that names a strategy" not in html_report(alma.overview(verify=False))

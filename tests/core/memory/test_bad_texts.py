@@ -281,5 +281,5 @@ def test_an_unknown_signal_is_refused_and_the_known_ones_are_listed(alma: ALMA, 
     "word", ["", "ok", "succes", "1", None, 1, 0, 1.0, [], {}, b"success", pytest.param(10**5000, id="huge"), "\ud800"]
 )
 def test_an_unknown_outcome_is_never_a_silent_failure_and_the_good_words_are_listed(unchanging: ALMA, word: Any) -> None:
-    with refused(unchanging, ValidationError, "'success', 'failure', 'partial', 'unverified', True and False"):
+    with refused(unchanging, ValidationError, "'success', 'failure', 'partial', 'unverified'"):
         unchanging.learn(agent="a", task="t", outcome=word)

@@ -118,3 +118,27 @@ def test_sizes_are_those_of_what_is_stored(alma: ALMA) -> None:
 def test_bad_numbers_are_refused(unchanging: ALMA, given: dict[str, int]) -> None:
     with pytest.raises(ValidationError):
         unchanging.overview(**given)
+
+
+def test_a_memory_of_an_earlier_event_counts_on_the_day_of_the_event(alma: ALMA, clock: ManualClock) -> None:
+    past = clock.now - timedelta(days=90)
+    alma.add_conversation([("ann", "I prefer short answers")], "hal", "chat", at=past)
+    alma.learn("hal", "Deploy", "success", timestamp=past)
+    alma.learn("hal", "Deploy it again", "success")
+
+    days = {one.day for one in alma.overview().growth}
+    assert days == {past.date(), START.date()}
+    assert {one.name for one in alma.overview().growth if one.day == START.date()} == {"outcome"}
+
+
+@pytest.mark.parametrize(("users", "number"), [("separate", 3), ("isolated", 3), ("shared", 0)])
+def test_outcomes_behind_the_wall_of_a_user_are_counted_and_their_ways_left_out(
+    open_store: OpenStore, users: str, number: int
+) -> None:
+    alma = open_store(users=users)
+    for user in ("ann", "ann", "bob", None):
+        alma.learn("hal", "Deploy the service", "success", f"by the script of {user}", user_id=user)
+    view = alma.overview(verify=False).learning
+
+    assert view.outcomes_of_users == number
+    assert sum(len(one.rows) for one in view.classes) == (1 if number else 3)

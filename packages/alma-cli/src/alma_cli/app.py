@@ -25,6 +25,7 @@ from alma_cli.commands import (
     explain,
     export,
     forget,
+    help_,
     history,
     import_,
     ingest_traces,
@@ -60,6 +61,9 @@ from alma_cli.output import discard_rest, print_failure
 _PIPE_CLOSED = 141
 """Exit code of programs that a closed pipe ends. The output was cut off, so no other code would be true."""
 
+_CONNECT = "Connect agents"
+"""Group of `alma serve` and of the commands that other packages add."""
+
 _JSON = "alma.json"
 """Context key that holds whether JSON was requested. It is set before the arguments are parsed, so that wrong ones are reported as JSON
 too."""
@@ -83,8 +87,18 @@ class _Commands(typer.core.TyperGroup):
         if known is not None or cmd_name not in (added := _of_packages()):
             return known
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name)(added[cmd_name].load())
+        single.command(cmd_name, rich_help_panel=_CONNECT)(added[cmd_name].load())
         return typer.main.get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the commands in their groups, each with its whole sentence. typer has groups in its boxes for terminals alone."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            groups.setdefault(command.rich_help_panel, []).append((name, command.get_short_help_str(limit=1_000)))
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         with _reported(ctx):
@@ -105,6 +119,7 @@ def _reported(ctx: Any) -> Iterator[None]:
         discard_rest(sys.stdout)
         raise typer.Exit(_PIPE_CLOSED) from error
     except Exception as error:
+        _advise(error)
         if ctx.meta[_JSON]:
             print_failure(error)
         if not isinstance(error, AlmaError | OSError) or ctx.params.get("debug"):
@@ -113,11 +128,16 @@ def _reported(ctx: Any) -> Iterator[None]:
         raise typer.Exit(exit_code(error)) from error
 
 
+def _advise(error: Exception) -> None:
+    """Adds to the message of typer about words that are left over why they are."""
+    if "extra argument" in (said := getattr(error, "message", "")):
+        vars(error)["message"] = f"{said.rstrip('.')}; put a text of several words in quotes"
+
+
 app = typer.Typer(
     name="alma",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -144,57 +164,32 @@ def alma(
     Start here:
       alma demo                watch it learn from real runs
       alma init                make a memory for this project
-      alma learn --agent helena --task "Test the login form" --outcome success --strategy "Empty fields first"
-      alma retrieve "Test the sign-up form" --agent helena
+      alma learn -a helena -t "Test the login form" -o success
+      alma retrieve "Test the sign-up form" -a helena
+      alma help retrieve       show its options, with examples
     """
 
 
-for command in (
-    init.init,
-    demo.demo,
-    learn.learn,
-    retrieve.retrieve,
-    explain.explain,
-    strategies.strategies,
-    check.check,
-    assess.assess,
-    review.review,
-    stats.stats,
-    history.history,
-    undo.undo,
-    forget.forget,
-    quarantine.quarantine,
-    redact.redact,
-    maintain.maintain,
-    compact.compact,
-    backup.backup,
-    reindex.reindex,
-    keygen.keygen,
-    encrypt.encrypt,
-    decrypt.decrypt,
-    rotate_key.rotate_key,
-    migrate.migrate,
-    report.report,
-    sessions.sessions,
-    work.work,
-    workflow.workflow,
-    wakeup.wakeup,
-    verify.verify,
-    doctor.doctor,
-):
-    app.command()(command)
-_NAMED: dict[str, Callable[..., None]] = {
-    "list": list_.list_,
-    "show": show.show,
-    "add": add.add,
-    "export": export.export,
-    "import": import_.import_,
-    "ingest-traces": ingest_traces.ingest_traces,
-    "pg-setup": pg_setup.pg_setup,
+_GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Begin": (init.init, demo.demo, doctor.doctor, help_.help_),
+    "Learn and ask": (
+        *(learn.learn, add.add, retrieve.retrieve, strategies.strategies),
+        *(check.check, assess.assess, explain.explain, wakeup.wakeup),
+    ),
+    "Look after it": (
+        *(list_.list_, show.show, stats.stats, report.report, review.review, history.history, undo.undo),
+        *(forget.forget, maintain.maintain, quarantine.quarantine, redact.redact),
+    ),
+    "Around a task": (sessions.sessions, work.work, workflow.workflow, ingest_traces.ingest_traces),
+    "Files and stores": (
+        *(verify.verify, backup.backup, compact.compact, export.export, import_.import_, migrate.migrate, pg_setup.pg_setup),
+        *(reindex.reindex, keygen.keygen, encrypt.encrypt, decrypt.decrypt, rotate_key.rotate_key),
+    ),
 }
-for name, named in _NAMED.items():
-    app.command(name)(named)
-app.command("serve", context_settings=serve.PASSED_ON)(serve.serve)
+for group, functions in _GROUPS.items():
+    for function in functions:
+        app.command(function.__name__.rstrip("_").replace("_", "-"), rich_help_panel=group)(function)
+app.command("serve", context_settings=serve.PASSED_ON, rich_help_panel=_CONNECT)(serve.serve)
 
 
 def run() -> None:

@@ -11,15 +11,24 @@ CONFIG_FILE = Path(".alma", "config.yaml")
 
 TIME_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
 """Times on the command line."""
+TIME = "TIME"
+"""Their name in the help."""
 
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="The configuration file.", show_default=".alma/config.yaml, here or in a folder above"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-SinceOption = Annotated[datetime | None, typer.Option(help="Only what happened since then (UTC).", formats=TIME_FORMATS)]
-UntilOption = Annotated[datetime | None, typer.Option(help="Only what happened until then (UTC).", formats=TIME_FORMATS)]
-AsOfOption = Annotated[datetime | None, typer.Option(help="Only what was known then (UTC).", formats=TIME_FORMATS)]
+SinceOption = Annotated[
+    datetime | None,
+    typer.Option(
+        help="Only what happened since then (UTC), such as 2026-03-01 or 2026-03-01T08:30:00.", formats=TIME_FORMATS, metavar=TIME
+    ),
+]
+UntilOption = Annotated[
+    datetime | None, typer.Option(help="Only what happened until then (UTC).", formats=TIME_FORMATS, metavar=TIME)
+]
+AsOfOption = Annotated[datetime | None, typer.Option(help="Only what was known then (UTC).", formats=TIME_FORMATS, metavar=TIME)]
 VerifiedOption = Annotated[bool, typer.Option("--verified", help="Leave out facts and preferences that better ones contradict.")]
 AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
 TaskTypeOption = Annotated[str | None, typer.Option("--task-type", help="The type of the task, such as deployment.")]

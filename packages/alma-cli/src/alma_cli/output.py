@@ -55,14 +55,20 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, right: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    title: str | None = None,
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
 ) -> "Table":
-    """Returns a table of plain texts; the columns named in `right` hold figures."""
+    """Returns a table of plain texts; the columns named in `right` hold figures, and neither these nor those named in `whole` are wrapped."""
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    made = Table(
+    from alma_cli.fitting import FittingTable
+
+    made = FittingTable(
         box=SIMPLE_HEAD,
         title=Text(printable(title)) if title else None,
         title_justify="left",
@@ -70,7 +76,8 @@ def table(
         pad_edge=False,
     )
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        is_figure = column in right
+        made.add_column(column, justify="right" if is_figure else "left", overflow="fold", no_wrap=is_figure or column in whole)
     for row in rows:
         made.add_row(*(Text(printable(str(cell))) for cell in row))
     return made

@@ -23,19 +23,13 @@ _FIGURES = ("worked", "rate", "95 %")
 def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
     """Returns one row per strategy, in the order given; under its name its task, its owner, its record in the words of a prompt, and when it
     was last used."""
-    return _unbroken(table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES))
+    return table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES, whole=_COLUMNS[1:])
 
 
 def brief_table(rows: "Iterable[StrategyRecord]", *, width: int) -> "Table":
     """Returns one line per row for a terminal of `width` columns, in the order given; of a long strategy the middle is left out."""
     chars = min(max(width - _BRIEF_FIGURES_WIDTH, _LEAST_STRATEGY_CHARS), _MOST_STRATEGY_CHARS)
-    return _unbroken(table(_BRIEF, (_brief(row, chars) for row in rows), right=_BRIEF[1:-1]))
-
-
-def _unbroken(made: "Table") -> "Table":
-    for column in made.columns[1:]:
-        column.no_wrap = True
-    return made
+    return table(_BRIEF, (_brief(row, chars) for row in rows), right=_BRIEF[1:-1], whole=_BRIEF[1:])
 
 
 def _brief(row: "StrategyRecord", chars: int) -> tuple[str, ...]:

@@ -57,10 +57,7 @@ def show_episode(episode: "EpisodeRecord") -> None:
 
 
 def _table(items: "Iterable[ReviewItem]", title: str) -> "Table":
-    made = table(_COLUMNS, map(_row, items), title=title, right=_FIGURES)
-    for column in made.columns[1:]:
-        column.no_wrap = True
-    return made
+    return table(_COLUMNS, map(_row, items), title=title, right=_FIGURES, whole=_COLUMNS[1:])
 
 
 def _row(item: "ReviewItem") -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """`alma check`."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from alma_cli.exits import Exit
 from alma_cli.options import AgentOption, ConfigOption, JsonOption, TaskTypeOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
+from alma_cli.walls import other_users
 
 
 def check(
@@ -35,11 +37,14 @@ def check(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config), create=False) as alma:
-        found = alma.check(agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
+        ask = partial(alma.check, agent=agent, action=action, task=task, task_type=task_type)
+        found = ask(user_id=user_id)
+        is_said = not found.is_clear or json
+        others = "" if is_said else other_users(alma, agent, user_id, lambda user: not ask(user_id=user).is_clear)
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:
-        said = str(found)
+        said = f"{found}{others}"
         console().print(printable(said[:1].upper() + said[1:]), soft_wrap=True)
     else:
         console().print(printable("\n".join(f"Warning: {warning.summary}" for warning in found.warnings)), soft_wrap=True)

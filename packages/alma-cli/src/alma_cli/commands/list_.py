@@ -5,14 +5,9 @@ from typing import Annotated
 
 import typer
 
-from alma_cli.options import TIME_FORMATS, ConfigOption, JsonOption, config_path
+from alma_cli.options import TIME, TIME_FORMATS, ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, table
 from alma_cli.slices import owner_of, summary_of
-
-ID_WIDTH = len("id ") + 36
-DAY_WIDTH = len("2026-11-26")
-BETWEEN = 8
-"""Cells around and between four columns."""
 
 LARGEST = 100_000
 """Number of memories that `ALMA.list_memories` returns at most."""
@@ -22,7 +17,9 @@ def list_(
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only memories of this kind.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
     user_id: Annotated[str | None, typer.Option("--user-id", "-u", help="Only what is this user's.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS)] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS, metavar=TIME)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 20,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest, not with the newest.")] = False,
     config: ConfigOption = None,
@@ -53,17 +50,12 @@ def list_(
             f"{summary_of(memory)}\nid {memory.id}",
             memory.kind,
             owner_of(memory),
-            f"{memory.created_at:%Y-%m-%d\n%H:%M}",
+            f"{memory.created_at:%Y-%m-%d %H:%M}",
         )
         for memory in found
     ]
-    shown = table(("what", "kind", "owner", "made"), rows)
-    shown.columns[0].min_width = ID_WIDTH  # an id broken in two cannot be copied
-    shown.columns[1].no_wrap = shown.columns[3].no_wrap = True
     out = console()
-    others = ID_WIDTH + max(len(kind) for _, kind, _, _ in rows) + DAY_WIDTH + BETWEEN
-    shown.columns[2].max_width = max(len("owner"), out.width - others)  # else a narrow terminal cuts the day
-    out.print(shown)
+    out.print(table(("what", "kind", "owner", "made"), rows, whole=("kind",)))
     if has_more:
         out.print(
             f"These are the {'oldest' if oldest_first else 'newest'} {limit:,}; there are more, see --limit", soft_wrap=True

@@ -41,9 +41,7 @@ def quarantine(
         rows = [
             (memory.id, memory.kind, memory.agent, memory.metadata.get("flagged", ""), summary_of(memory)) for memory in found
         ]
-        shown = table(("id", "kind", "owner", "why", "what"), rows)
-        shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
-        console().print(shown)
+        console().print(table(("id", "kind", "owner", "why", "what"), rows))
 
 
 def _tell_released(asked: list[str], released: list[str], *, json: bool) -> None:

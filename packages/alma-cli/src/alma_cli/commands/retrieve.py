@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,7 @@ from alma_cli.options import (
 )
 from alma_cli.output import console, print_json, printable, write_text
 from alma_cli.slices import slice_table
+from alma_cli.walls import other_users
 
 if TYPE_CHECKING:
     from alma.types import MemorySlice
@@ -57,24 +59,26 @@ def retrieve(
 
     shows_hint = not prompt
     with ALMA.from_config(config_path(config), create=False) as alma, _log_without_hints() if shows_hint else nullcontext():
-        memories = alma.retrieve(
+        ask = partial(
+            alma.retrieve,
             task=task,
             agent=agent,
             top_k=top_k,
-            user_id=user_id,
             task_type=task_type,
-            explain=explain,
             since=since,
             until=until,
             as_of=as_of,
             verified=verified,
         )
+        memories = ask(user_id=user_id, explain=explain)
+        is_said = bool(memories.total_items) or json or prompt
+        others = "" if is_said else other_users(alma, agent, user_id, lambda user: bool(ask(user_id=user).total_items))
     if json:
         print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
     elif prompt:
         write_text(printable(f"{memories.to_prompt(max_tokens=max_tokens)}\n"))
     else:
-        _show(memories)
+        _show(memories, others)
 
 
 @contextmanager
@@ -92,7 +96,7 @@ def _is_no_hint(record: logging.LogRecord) -> bool:
     return not getattr(record, "is_hint", False)
 
 
-def _show(memories: "MemorySlice") -> None:
+def _show(memories: "MemorySlice", others: str) -> None:
     out = console()
     if memories.total_items:
         out.print(slice_table(memories))
@@ -105,4 +109,4 @@ def _show(memories: "MemorySlice") -> None:
             out.print(printable(f"Contradiction: {pair}{left_out}"), soft_wrap=True)
     else:
         hint = f"; {memories.hint}" if memories.hint else ""
-        out.print(printable(f"Nothing is known about that yet{hint}"), soft_wrap=True)
+        out.print(printable(f"Nothing is known about that yet{hint}{others}"), soft_wrap=True)

@@ -1,5 +1,6 @@
 """`alma strategies`."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 from alma_cli.records import records_table
+from alma_cli.walls import other_users
 
 
 def strategies(
@@ -33,11 +35,14 @@ def strategies(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config), create=False) as alma:
-        found = alma.strategies(task=task, agent=agent, task_type=task_type, user_id=user_id, include_steps=steps, limit=limit)
+        ask = partial(alma.strategies, task=task, agent=agent, task_type=task_type, include_steps=steps, limit=limit)
+        found = ask(user_id=user_id)
+        is_said = bool(found.rows) or json
+        others = "" if is_said else other_users(alma, agent, user_id, lambda user: bool(ask(user_id=user).rows))
     if json:
         print_json(found.model_dump(mode="json"))
     elif found.rows:
         console().print(records_table(found.rows))
     else:
         where = " for a task like that" if task else f" for {task_type!r} tasks" if task_type else ""
-        console().print(printable(f"As far as {agent!r} knows, nothing was tried{where} yet"), soft_wrap=True)
+        console().print(printable(f"As far as {agent!r} knows, nothing was tried{where} yet{others}"), soft_wrap=True)

@@ -50,10 +50,16 @@ def kind_colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def _growth(view: Overview, colours: dict[str, str]) -> Timeline | None:
-    present = [kind for kind in colours if view.stats.by_kind.get(kind)]
+    totals = Counter[str]()
+    for one in view.growth:
+        totals[one.name] += one.count
     counts = [(one.day, kinds(one.name), one.count) for one in view.growth]
-    totals = {kinds(kind): view.stats.by_kind[kind] for kind in present}
-    return timeline(counts, {kinds(kind): colours[kind] for kind in present}, "memories", totals)
+    return timeline(
+        counts,
+        {kinds(kind): colour for kind, colour in colours.items() if totals[kind]},
+        "memories",
+        {kinds(kind): count for kind, count in totals.items()},
+    )
 
 
 def _by_agent(classes: Sequence[ClassView]) -> list[tuple[str, list[tuple[ClassView, int]]]]:

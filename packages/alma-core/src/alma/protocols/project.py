@@ -147,7 +147,8 @@ class Figures(Protocol):
     """Reads figures of a project that are shown to a person."""
 
     def growth(self) -> Sequence[PartitionDay]:
-        """Returns the number of memories created in each partition on each day, by day, archived ones excluded."""
+        """Returns the number of memories in each partition by day, archived ones excluded. The day is that of `seen_at`, or of `created_at`
+        if that is earlier: what was imported counts on the day on which it happened."""
 
     def telling(self, limit: int) -> Sequence[int]:
         """Returns the memories with the most evidence, best first: used and praised, then tried most often, then newest. Archived ones are

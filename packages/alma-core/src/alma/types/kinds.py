@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from alma.errors import ValidationError
-from alma.text import plain_value, quoted
+from alma.text import name_nearest, plain_value, quoted
 
 
 class MemoryType(StrEnum):
@@ -72,8 +72,9 @@ class Verdict(StrEnum):
         try:
             return cls(word.strip().lower() if isinstance(word, str) else "")
         except ValueError:
-            words = ", ".join(repr(verdict.value) for verdict in cls)
-            raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False") from None
+            words = [verdict.value for verdict in cls]
+            end = name_nearest(word, words) if isinstance(word, str) else ", True and False"
+            raise ValidationError(f"outcome {quoted(value)} is none of {', '.join(map(repr, words))}{end}") from None
 
 
 WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}

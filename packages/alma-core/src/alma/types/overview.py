@@ -91,7 +91,8 @@ class RunsView(Value):
 class LearningView(Value):
     """Summary of learning: the classes with the most trials, of `all_classes`; how many of the rules that hold were "formed" on each
     day; and the results of the newest attempts, in groups of equal size but for the last. `older_rules` and `older_outcomes` are numbers of
-    those that are not among these."""
+    those that are not among these. `outcomes_of_users` is the number of outcomes behind the wall of a user: the classes leave out what
+    is known for one user alone."""
 
     classes: tuple[ClassView, ...] = ()
     all_classes: int = 0
@@ -99,6 +100,7 @@ class LearningView(Value):
     runs: tuple[RunsView, ...] = ()
     older_rules: int = 0
     older_outcomes: int = 0
+    outcomes_of_users: int = 0
 
 
 class UsageView(Value):

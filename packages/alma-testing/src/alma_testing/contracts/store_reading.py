@@ -247,8 +247,8 @@ class StoreFigures(WithStore):
 
     def test_memories_are_counted_by_partition_and_day(self, store: Store, project: Project) -> None:
         days = [START + timedelta(days=number) for number in (0, 0, 2)]
-        memories = [make_outcome(created_at=day) for day in days]
-        add(store, project, *memories, make_heuristic(created_at=days[2]))
+        memories = [make_outcome(created_at=day, timestamp=day) for day in days]
+        add(store, project, *memories, make_heuristic(created_at=days[2], last_validated=days[2] + timedelta(days=1)))
         archived = make_outcome(created_at=START - timedelta(days=9))
         add(store, project, archived)
         change(project, archived, archived_at=AT)
@@ -257,6 +257,14 @@ class StoreFigures(WithStore):
         growth = [(each.day, each.partition.kind, each.count) for each in project.growth()]
         assert [day for day, _, _ in growth] == sorted(day for day, _, _ in growth)
         assert set(growth) == {(days[0].date(), "outcome", 2), (days[2].date(), "outcome", 1), (days[2].date(), "heuristic", 1)}
+
+    def test_a_memory_of_an_earlier_event_is_counted_on_its_day(self, store: Store, project: Project) -> None:
+        past = START - timedelta(days=90)
+        add(store, project, make_outcome(timestamp=past, created_at=START), make_domain_knowledge(last_verified=past))
+        assert {(each.day, each.partition.kind) for each in project.growth()} == {
+            (past.date(), "outcome"),
+            (past.date(), "domain_knowledge"),
+        }
 
     def test_the_journal_is_counted_by_operation_and_day_and_told_newest_first(self, store: Store, project: Project) -> None:
         for number, (operation, day) in enumerate([("learn", 0), ("learn", 0), ("add", 1), ("learn", 1)]):

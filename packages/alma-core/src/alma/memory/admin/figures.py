@@ -31,7 +31,7 @@ from alma.types.overview import (
     UsageView,
 )
 from alma.types.reports import Stats
-from alma.types.scope import Partition, access, agent_in
+from alma.types.scope import Access, Partition, access, agent_in
 from alma.types.strategies import WORKS, Range
 from alma_learning import Table, interval
 
@@ -188,16 +188,18 @@ def _learning(room: Room) -> LearningView:
     """Returns what was learned, of all agents: ways by kind of task, rules by the day they were formed, and the results of attempts."""
     classes, all_classes = _classes(room)
     rules, older_rules = _rules(room)
-    outcomes = sum(
-        one.count for one in room.project.counts() if one.partition.kind == MemoryType.OUTCOME and one.partition.agent is not None
-    )
+    outcomes = Counter[Access]()
+    for held in room.project.counts():
+        if held.partition.kind == MemoryType.OUTCOME and (agent := held.partition.agent) is not None:
+            outcomes[room.scopes.access_to(held.partition, agent=agent, user_id=None)] += held.count
     return LearningView(
         classes=tuple(classes),
         all_classes=all_classes,
         rules=rules,
         older_rules=older_rules,
         runs=_runs(room),
-        older_outcomes=max(0, outcomes - MOST_RUNS),
+        older_outcomes=max(0, outcomes.total() - MOST_RUNS),
+        outcomes_of_users=outcomes[Access.NO_USER],
     )
 
 

@@ -231,7 +231,8 @@ class SQLProject(Lookups):
         return made
 
     def growth(self) -> list[PartitionDay]:
-        """Returns the number of memories made in each partition on each day, by day; archived ones are left out."""
+        """Returns the number of memories of each partition by the day of their event, or on which they were made, if that is earlier; archived ones
+        are left out."""
         rows = self._look("growth", a_day=MICROS_A_DAY)
         partitions = self._holding(row for row, *_ in rows)
         return [PartitionDay(partitions[row], from_micros(day * MICROS_A_DAY).date(), count) for row, day, count in rows]

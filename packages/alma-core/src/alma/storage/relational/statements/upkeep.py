@@ -64,7 +64,8 @@ def _figures() -> dict[str, ClauseElement]:
     length, none = sa.func.length, ZERO
     of_passages, of_vectors = (table.c.project == given("project") for table in (PASSAGE, VECTOR))
     of_journal = in_journal()
-    day, journal_day = _m.created_at.op("/")(given("a_day")), JOURNAL.c.at.op("/")(given("a_day"))
+    known_since = sa.case((_m.seen_at < _m.created_at, _m.seen_at), else_=_m.created_at)
+    day, journal_day = known_since.op("/")(given("a_day")), JOURNAL.c.at.op("/")(given("a_day"))
     return {
         "passages": sa.select(
             _p.row, _p.project, _p.memory, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords
