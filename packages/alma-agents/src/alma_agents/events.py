@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
 _COMMAND = ("command", "cmd", "script")
 _PATH = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path", "filename")
-_FOLDER = ("workdir", "dir_path", "directory")
+_FOLDER = ("workdir", "working_directory", "cwd", "dir_path", "directory")
 _OLD = ("old_string", "oldString", "old_str")
 _NEW = ("new_string", "newString", "new_str", "content", "file_text", "contents", "text")
 _SHELLS = frozenset(
@@ -104,7 +104,7 @@ def tool_event(host: str, session: str, tool: str, arguments: Any, **known: Any)
     if kind == SHELL:
         return Event(TOOL, host, session, tool=SHELL, command=_placed(command_of(arguments), arguments, known), **known)
     if kind == EDIT:
-        patch = arguments if isinstance(arguments, str) else first(arguments, ("patch", "input", "patchText"))
+        patch = arguments if isinstance(arguments, str) else first(arguments, ("patch", "input", "patchText", "command"))
         if "*** " in patch:
             path, old, new = _patched(patch)
             return Event(TOOL, host, session, tool=EDIT, path=path, old=old, new=new, **known)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> None:
     try:
         host = next((word for word in words if word in HOSTS), "")
         name = next((word for word in words if word not in HOSTS and not word.startswith("-")), "")
-        said = answered(json.loads(sys.stdin.buffer.read(_LONGEST_INPUT)), host, name)
+        said = answered(json.loads(sys.stdin.buffer.read(_LONGEST_INPUT)), host, name, start=_start_learner)
     except Exception:  # noqa: BLE001 - a hook may not fail in its host
         said = ""
     finally:
@@ -67,32 +67,51 @@ def _leave(said: str) -> None:
     os._exit(0)
 
 
-def answered(payload: Any, host: str = "", name: str = "") -> str:
-    """Spools what a payload reports and returns the host's answer, "" for none."""
-    if not isinstance(payload, dict):
-        return ""
-    event = event_of(payload, host, name)
+def answered(payload: Any, host: str = "", name: str = "", *, start: Callable[[str, str], None] | None = None) -> str:
+    """Spools what a payload reports and returns the host's answer, "" for none. Where a session has something to be learned, `start` is called
+    with the folder of the hooks and the project; without `start` the next hook with one finds it."""
+    event = event_of(payload, host, name) if isinstance(payload, dict) else None
     if event is None:
         return ""
     folder = spool.folder_for(event.cwd)
     if not folder or not spool.is_own(folder) or spool.is_sealed(folder):
         return ""
+    is_due = start is not None and _is_due(folder, event)  # before the spool has this event, too
+    _spool(folder, event, payload)
+    if start is not None and is_due:
+        start(folder, spool.project_of(folder, event.cwd))
+    return answer(event, _said(folder, event) if takes(event.host, event.kind) else "")
+
+
+def _is_due(folder: str, event: Event) -> bool:
+    """Returns True where a learner has something to do. Few hosts report each end of a session, so the start of one is a time for the others."""
+    is_spooled = os.path.exists(spool.file_of(folder, event.session))
+    if event.kind in (TURN, END):
+        return is_spooled and (event.kind == END or _is_old(folder))
+    if event.kind == BEFORE or (is_spooled and event.kind != START):
+        return False
+    is_new = any(map(spool.has_news, spool.spools(folder)))
+    is_needed = is_new or index.is_outdated(index.load(folder, spool.project_of(folder, event.cwd)))
+    return is_needed and spool.is_idle(folder)  # many sessions may start at once
+
+
+def _spool(folder: str, event: Event, payload: dict[str, Any]) -> None:
     if event.kind in (TOOL, PROMPT, START):
         spool.append(folder, event.session, {"host": event.host, "name": event.name, "payload": payload})
         _SPOOLED.set()
         _fired(folder, event.host)
-    said = ""
-    if event.kind in (TURN, END):
-        _finish(folder, event)
-    elif not takes(event.host, event.kind):
-        said = ""
-    elif event.kind == TOOL and event.tool == SHELL and event.ok is False:
-        said = _fix(folder, event)
-    elif event.kind == BEFORE and event.tool == SHELL:
-        said = _warning(folder, event)
-    elif event.kind in (START, PROMPT):
-        said = "\n".join(part for part in (_briefing(folder, event), _late_fix(folder, event)) if part)
-    return answer(event, said)
+    elif event.kind == END and os.path.exists(spool.file_of(folder, event.session)):
+        spool.append(folder, event.session, {"over": True, "host": event.host})
+
+
+def _said(folder: str, event: Event) -> str:
+    if event.kind == TOOL and event.tool == SHELL and event.ok is False:
+        return _fix(folder, event)
+    if event.kind == BEFORE and event.tool == SHELL:
+        return _warning(folder, event)
+    if event.kind in (START, PROMPT):
+        return "\n".join(part for part in (_briefing(folder, event), _late_fix(folder, event)) if part)
+    return ""
 
 
 def _fired(folder: str, host: str) -> None:
@@ -173,10 +192,7 @@ def _has_changed(records: list[dict[str, Any]]) -> bool:
 
 
 def _briefing(folder: str, event: Event) -> str:
-    project = spool.project_of(folder, event.cwd)
-    content = index.load(folder, project)
-    if index.is_outdated(content) and len(spool.of_session(folder, event.session)) <= 1:  # once a session
-        _start_learner(folder, project)
+    content = index.load(folder, spool.project_of(folder, event.cwd))
     warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     texts = [index.text_of(one) for one in proven[:_MOST_WARNINGS]]
@@ -186,24 +202,14 @@ def _briefing(folder: str, event: Event) -> str:
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
 
 
-def _finish(folder: str, event: Event) -> None:
-    """Marks the session as over and starts the learner, which outlives this process for a second or two."""
-    path = spool.file_of(folder, event.session)
-    if not os.path.exists(path):
-        return
-    if event.kind == END:
-        spool.append(folder, event.session, {"over": True, "host": event.host})
-    if event.kind == END or _is_old(folder):
-        _start_learner(folder)
-
-
 def _is_old(folder: str) -> bool:
     """Returns True when some spool has not been written for half a day: its session ended without saying so."""
     return any(time.time() - os.stat(path).st_mtime > spool.STALE for path in spool.spools(folder))
 
 
-def _start_learner(folder: str, project: str = "") -> None:
-    """Starts the process that learns from what is over, and writes the index of a project anew if it is outdated."""
+def _start_learner(folder: str, project: str) -> None:
+    """Starts the process that learns, and rewrites the index of a project if it is outdated. It outlives this process, which ends at once, by a
+    second or two, and is then init's to reap."""
     import subprocess
 
     nothing = subprocess.DEVNULL

@@ -22,8 +22,11 @@ _KINDS = {
 }  # fmt: skip
 _CLAUDE_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _CODEX_CODE = re.compile(r"^(?:Process exited with code|Exit code:) ?(-?\d+)\s*$", re.MULTILINE)
+_CODEX_BEGINNINGS = ("Exit code: ", "Chunk ID: ", "Wall time: ", "Process exited with code ")
+"""How Codex begins the answer of a command where it gives a header."""
 _GEMINI_CODE = re.compile(r"^Exit Code: (\d+)\s*$", re.MULTILINE)
-_COPILOT_CODE = re.compile(r"<exited with exit code (\d+)>\s*$")
+_COPILOT_CODE = re.compile(r"<(?:shellId: \S+ completed|exited) with exit code (\d+)>\s*$")
+_GEMINI_FRAME = re.compile(r"\A<untrusted_context>\n|\n?</untrusted_context>\s*\Z")
 _GEMINI_PARTS = re.compile(
     r"^(?:Output: |(?:Command|Directory): .*\n|(?:Error|Signal|Stderr|Background PIDs): \(none\)(?:\n|$)|Process Group PGID: .*(?:\n|$))",
     re.MULTILINE,
@@ -32,6 +35,7 @@ _GEMINI_UNFINISHED = re.compile(
     r"Command (was (automatically )?cancell?ed|(was )?(automatically )?timed out|moved to background|is running in)"
 )
 """How Gemini CLI begins the answer of a command that did not end by itself. It gives no exit code then, nor for 0."""
+_OUTPUTS = ("llmContent", "textResultForLlm", "text_result_for_llm", "output", "content", "text")
 _TAIL = 262_144
 
 
@@ -99,27 +103,29 @@ def _guessed(payload: dict[str, Any]) -> str:
 
 def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[bool | None, int | None, str]:
     """Returns verdict, exit code and output of a call: by its exit status, never by words."""
-    answer = payload.get("tool_response", payload.get("toolResult", payload.get("tool_output", payload.get("output"))))
+    answer = next(
+        (payload[key] for key in ("tool_response", "toolResult", "tool_result", "tool_output", "output") if key in payload), None
+    )
     is_shell = kind_of_tool(tool) == SHELL
     if "failure" in name.lower():
         return _judged_failure(payload, is_shell=is_shell)
     if isinstance(answer, str) and answer.startswith("{"):
         answer = _json(answer) or answer
     if host == "claude-code" and isinstance(answer, dict):
-        output = f"{answer.get('stdout') or ''}\n{answer.get('stderr') or ''}".strip()
+        output = _streams(answer)
         if answer.get("interrupted") or answer.get("backgroundTaskId") or answer.get("returnCodeInterpretation"):
             return None, None, output
         return True, 0 if is_shell else None, output
     if host == "codex":
         place = str(payload.get("transcript_path") or ""), str(payload.get("tool_use_id") or "")
+        output = text_of(answer)
         code = code_in_rollout(*place) if is_shell else None
-        return (verdict(code) if is_shell else None), code, text_of(answer)
+        if code is None and is_shell and output.startswith(_CODEX_BEGINNINGS):
+            code = codex_code({"output": output})
+        return (verdict(code) if is_shell else None), code, output
     if not isinstance(answer, dict):
         return None, None, text_of(answer)
-    output = next(
-        (text for key in ("llmContent", "textResultForLlm", "output", "content", "text") if (text := text_of(answer.get(key)))),
-        "",
-    )
+    output = next((text for key in _OUTPUTS if (text := text_of(answer.get(key)))), "") or _streams(answer)
     code = next((value for key in ("exit_code", "exitCode", "exit") if isinstance(value := answer.get(key), int)), None)
     if host == "gemini" and code is None and is_shell:
         if answer.get("error"):
@@ -130,7 +136,11 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
         code = int(found[1])
     if not is_shell:
         return (
-            not (answer.get("error") or answer.get("is_error") or answer.get("resultType") == "failure"),
+            not (
+                answer.get("error")
+                or answer.get("is_error")
+                or "failure" in (answer.get("resultType"), answer.get("result_type"))
+            ),
             None,
             output,
         )
@@ -145,7 +155,13 @@ def _judged_failure(payload: dict[str, Any], *, is_shell: bool) -> tuple[bool | 
     found = _CLAUDE_CODE.match(error) or _COPILOT_CODE.search(error)
     if found:
         return verdict(int(found[1])), int(found[1]), error
-    return (None if is_shell else False), None, error
+    is_ended = payload.get("failure_type") == "error"  # Cursor says so of a command that ended with a status other than 0
+    return (None if is_shell and not is_ended else False), None, error
+
+
+def _streams(answer: dict[str, Any]) -> str:
+    """Returns what a command printed to its two streams."""
+    return "\n".join(text for key in ("stdout", "stderr") if (text := text_of(answer.get(key)).strip("\n")))
 
 
 def text_of(content: Any) -> str:
@@ -157,12 +173,14 @@ def text_of(content: Any) -> str:
 
 def gemini_output(text: str) -> str:
     """Returns what a command printed, without the names of the parts that Gemini CLI gives with it."""
+    text = _GEMINI_FRAME.sub("", text)
     return _GEMINI_PARTS.sub("", text) if text.startswith(("Command: ", "Output: ")) else text
 
 
 def gemini_code(output: str) -> int | None:
     """Returns the exit code in what Gemini CLI answers for a command, `None` for one that did not end by itself."""
-    if _GEMINI_UNFINISHED.match(output):
+    output = _GEMINI_FRAME.sub("", output)
+    if _GEMINI_UNFINISHED.match(output.removeprefix("Output: ")):
         return None
     numbers = _GEMINI_CODE.findall(output[-400:])
     return int(numbers[-1]) if numbers else 0
@@ -202,8 +220,8 @@ def codex_code(payload: dict[str, Any]) -> int | None:
     if output.startswith("{") and (read := _json(output)):
         code = (read.get("metadata") or {}).get("exit_code") if isinstance(read.get("metadata"), dict) else None
         return code if isinstance(code, int) else None
-    header = output.split("\nOutput:", 1)[0] if "\nOutput:" in output else ""
-    found = _CODEX_CODE.search(header)
+    header = re.split(r"\n(?:Final o|O)utput:", output, maxsplit=1)
+    found = _CODEX_CODE.search(header[0]) if len(header) > 1 else None
     return int(found[1]) if found else None
 
 

@@ -71,9 +71,10 @@ def _digest(strategy: str) -> str:
 
 
 def learn_spools(folder: str, project: str = "") -> int:
-    """Learns from all sessions that are over, and returns how many attempts they had. One learner works at a time.
+    """Learns from all sessions, and returns how many attempts they had. One learner works at a time.
 
-    The index of the project is written anew if a former version wrote it.
+    Of a session that has not reported its end, what is repaired so far is learned, and its spool stays. The index of the project is written anew
+    if a former version wrote it.
 
     A session that ends while the index is written finds a learner at work and starts none that stays, so this one looks again
     once others may work.
@@ -86,20 +87,20 @@ def learn_spools(folder: str, project: str = "") -> int:
         with spool.only_learner(folder) as is_alone:
             if not is_alone:
                 return count
-            count += _learn_over(folder, tried)
+            count += _learn_untried(folder, tried)
             _renew(folder, project)
         if not _untried(folder, tried):
             return count
 
 
-def _learn_over(folder: str, tried: set[str]) -> int:
-    """Learns from sessions that are over and were not tried, notes them as tried, and returns how many attempts they had."""
+def _learn_untried(folder: str, tried: set[str]) -> int:
+    """Learns from sessions that were not tried, notes them as tried, and returns how many attempts they had."""
     paths = _untried(folder, tried)
     if not paths:
         return 0
     config = Path(folder).parent / "config.yaml"
     if not is_trusted(config):
-        tried.update(map(_stem, paths))
+        tried.update(map(_name, paths))
         _LOG.warning("%s names a store or a model beyond its folder, so hooks learn nothing into it; see `alma doctor`", config)
         return 0
     count = 0
@@ -107,10 +108,11 @@ def _learn_over(folder: str, tried: set[str]) -> int:
         touched = {""}
         while paths:
             for path in paths:
-                tried.add(_stem(path))
+                tried.add(_name(path))
+                is_over = _is_over(path)
                 try:
-                    with spool.taken(path) as records:
-                        project, number = _learn_session(alma, folder, records)
+                    with spool.taken(path) if is_over else spool.noted(path) as records:
+                        project, number = _learn_session(alma, folder, records, is_over=is_over)
                 except (AlmaError, OSError) as problem:  # its spool stays; others are learned all the same
                     _LOG.warning("a session of a coding agent was not learned: %s", problem)
                     continue
@@ -130,17 +132,13 @@ def _renew(folder: str, project: str) -> None:
 
 
 def _untried(folder: str, tried: set[str]) -> list[str]:
-    return [path for path in _over(folder) if _stem(path) not in tried]
+    paths = (path for path in spool.spools(folder) if _is_over(path) or spool.has_news(path))
+    return [path for path in paths if _name(path) not in tried]
 
 
-def _stem(path: str) -> str:
-    """Returns the name of a spool, whether or not a learner has taken it."""
-    return path.partition(".jsonl")[0]
-
-
-def _over(folder: str) -> list[str]:
-    """Returns the spools of sessions that are over."""
-    return [path for path in spool.spools(folder) if _is_over(path)]
+def _name(path: str) -> str:
+    """Returns the name of a spool, whether or not a learner has taken it; a session that ends after it was read has another."""
+    return path.partition(".jsonl")[0] if _is_over(path) else path
 
 
 def _is_over(path: str) -> bool:
@@ -149,13 +147,13 @@ def _is_over(path: str) -> bool:
     return any(record.get("over") for record in spool.read(path)[-3:])
 
 
-def _learn_session(alma: ALMA, folder: str, records: list[dict[str, Any]]) -> tuple[str, int]:
+def _learn_session(alma: ALMA, folder: str, records: list[dict[str, Any]], *, is_over: bool) -> tuple[str, int]:
     events = events_of(records)
     if not events:
         return "", 0
     project = spool.project_of(folder, events[0].cwd)
     session = Session()
-    found = [attempt for event in events for attempt in session.add(event)] + session.end()
+    found = [attempt for event in events for attempt in session.add(event)] + (session.end() if is_over else [])
     memory = alma.for_project(project) if project else alma
     learned(memory, found, shown=[each for each in records if each.get("shown")])
     note_commands(memory, events[0].session, session.ran)

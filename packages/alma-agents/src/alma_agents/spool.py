@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 try:
@@ -18,6 +18,10 @@ STALE = 12 * 3600
 """A spool that was not written for this many seconds is of a session that ended without saying so."""
 
 _LONGEST = 4_000
+_WRITTEN = ("tool_output", "toolArgs")
+"""Keys under which Cursor and Copilot CLI give a text of JSON."""
+_LONGEST_MARK = 200
+_BRIEFLY = 0.02
 _LARGEST_CONFIG = 1_000_000
 _LARGEST_LINK = 10_000
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -142,7 +146,11 @@ def file_of(folder: str, session: str) -> str:
 
 def append(folder: str, session: str, record: dict[str, Any]) -> None:
     """Appends a record in one write, safe beside other writers and a learner that takes the file meanwhile."""
-    path = file_of(folder, session)
+    append_to(file_of(folder, session), record)
+
+
+def append_to(path: str, record: dict[str, Any]) -> None:
+    """Appends a record to the spool at a path."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     line = json.dumps({"at": time.time(), **_cut(record)}).encode() + b"\n"
     while True:
@@ -179,8 +187,15 @@ def _cut(value: Any, depth: int = 0) -> Any:
     if depth > 6:
         return None
     if isinstance(value, dict):
-        return {key: _cut(each, depth + 1) for key, each in list(value.items())[:200]}
+        return {key: _cut(_open_json(each) if key in _WRITTEN else each, depth + 1) for key, each in list(value.items())[:200]}
     return [_cut(each, depth + 1) for each in value[:200]] if isinstance(value, list) else value
+
+
+def _open_json(value: Any) -> Any:
+    """Returns what a text of JSON holds, so that cutting its texts leaves the exit code; any other value as it is."""
+    with suppress(ValueError, TypeError):
+        return json.loads(value)
+    return value
 
 
 def read(path: str) -> list[dict[str, Any]]:
@@ -202,6 +217,18 @@ def _records(data: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
+def has_news(path: str) -> bool:
+    """Returns True where something was spooled of a session since it was last learned; False for one that is gone."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(size - _LONGEST_MARK, 0))
+            last = file.read(_LONGEST_MARK).removesuffix(b"\n").rpartition(b"\n")[2]
+    except OSError:  # a learner took it meanwhile
+        return False
+    return next(_records(last), {}).get("learned") != size - len(last) - 1
+
+
 def of_session(folder: str, session: str) -> list[dict[str, Any]]:
     """Returns what is spooled of a session."""
     return read(file_of(folder, session))
@@ -221,15 +248,35 @@ def taken(path: str) -> Iterator[list[dict[str, Any]]]:
 
 
 @contextmanager
+def noted(path: str) -> Iterator[list[dict[str, Any]]]:
+    """Yields the records of a session that may go on, and marks the spool as learned so far when the block ends without an error."""
+    size = os.path.getsize(path)
+    yield read(path)
+    append_to(path, {"learned": size})
+
+
+@contextmanager
 def only_learner(folder: str) -> Iterator[bool]:
     """Yields True while this process is the only learner of a folder, False if another is at work."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     descriptor = os.open(os.path.join(folder, "learner.lock"), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
     try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield _lock(descriptor) or _lock(descriptor, after=_BRIEFLY)  # a hook that asks whether it is idle has it for a moment
     finally:
         os.close(descriptor)
+
+
+def is_idle(folder: str) -> bool:
+    """Returns True while no learner of a folder is at work."""
+    with only_learner(folder) as is_alone:
+        return is_alone
+
+
+def _lock(descriptor: int, *, after: float = 0.0) -> bool:
+    time.sleep(after)
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
