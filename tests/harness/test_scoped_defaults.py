@@ -12,6 +12,7 @@ CONFIG = "alma:\n  project_id: p\n  storage_dir: .alma\n  embedding_provider: ha
 @pytest.mark.parametrize("scope", ["workflow_only", "agent_only", "project_wide"])
 def test_the_only_agent_and_the_only_workflow_are_taken(tmp_path: Path, scope: str) -> None:
     with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        assert alma.retrieve_scoped("Test the checkout", scope).total_items == 0
         alma.learn_from_workflow("w1", "tess", "success", "Test the checkout")
         alma.add_user_preference("ann", "tone", "Be brief")
         assert len(alma.retrieve_scoped("Test the checkout", scope).outcomes) == 1
@@ -22,6 +23,16 @@ def test_the_only_agent_and_the_only_workflow_are_taken(tmp_path: Path, scope: s
         alma.learn("kim", "Test the checkout", "success")
         with pytest.raises(ScopeViolationError, match="agent is missing"):
             alma.retrieve_scoped("Test the checkout", scope)
+
+
+@pytest.mark.parametrize("scope", ["workflow_only", "agent_only", "project_wide"])
+def test_an_empty_memory_checks_the_query_and_one_of_users_alone_needs_an_agent(tmp_path: Path, scope: str) -> None:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        with pytest.raises(ValidationError, match="query is empty"):
+            alma.retrieve_scoped(" ", scope)
+        alma.add_user_preference("ann", "tone", "Be brief")
+        with pytest.raises(ScopeViolationError, match="agent is missing"):
+            alma.retrieve_scoped("Test the checkout", scope, user_id="ann")
 
 
 def test_rules_of_agents_may_stand_beside_the_other_settings(tmp_path: Path) -> None:

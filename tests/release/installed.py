@@ -40,6 +40,8 @@ def load(distribution: Any) -> list[str]:
     """Loads all that a distribution publishes, from this environment alone, and returns the names."""
     if distribution.name == "alma-testing" and importlib.util.find_spec("pytest") is None:
         return []  # its contracts need pytest, which comes with alma-core[testing]
+    if distribution.name == "alma-memory":
+        return []  # it holds no code
     tops = {file.parts[0] for file in distribution.files or ()}
     (module,) = {top for top in tops if top != ".." and not top.endswith(".dist-info")}
     package = importlib.import_module(module)

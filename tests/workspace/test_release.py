@@ -63,6 +63,13 @@ def test_what_is_wrong_with_a_wheel_is_named(changes: dict[str, str], problem: s
     assert problem in find_problems(tmp_path, ONE)
 
 
+def test_a_package_that_only_requires_others_holds_no_code(tmp_path: Path) -> None:
+    build(tmp_path, "alma_memory")
+    assert find_problems(tmp_path, {"alma-memory": {}}) == ["alma-memory: it holds 1 modules: ['alma_memory']"]
+    build(tmp_path, "alma_memory", without="alma_memory/")
+    assert find_problems(tmp_path, {"alma-memory": {}}) == []
+
+
 def test_wheels_of_two_versions_or_of_unknown_packages_are_named(tmp_path: Path) -> None:
     build(tmp_path)
     build(tmp_path, "alma_two", version="1.1")

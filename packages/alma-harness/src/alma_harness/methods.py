@@ -172,7 +172,8 @@ class HarnessMethods:
 
         "workflow_only" has memories with this `workflow_id` in their metadata, "agent_only" the agent's own, without shared ones,
         "project_wide" all that the agent may read. At most `top_k` of each kind. The first two are chosen from the 1,000 of each kind that
-        match the task best. Without an `agent` or a `workflow_id` the only one is taken; where there are several, that is an error.
+        match the task best. Without an `agent` or a `workflow_id` the only one is taken; where there are several, that is an error. Without an
+        `agent`, the slice of an empty memory is empty.
         """
         found: MemorySlice = _harness("workflow").retrieve_scoped(
             self, query, scope, agent=agent, workflow_id=workflow_id, user_id=user_id, top_k=top_k

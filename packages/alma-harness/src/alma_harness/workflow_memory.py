@@ -1,6 +1,7 @@
 """What is learned from a workflow, and retrieval within one."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from alma import ALMA
@@ -73,7 +74,11 @@ def retrieve_scoped(
     chosen = checked_choice(scope, "scope", SCOPES)
     most = checked_count(top_k, "top_k", largest=MOST)
     workflow = None if workflow_id is None else checked_name(workflow_id, WORKFLOW)
-    agent = _only_agent(alma) if agent is None else agent
+    if agent is None:
+        owners = alma.get_stats().by_agent
+        if not owners:
+            return MemorySlice(query=checked_text(query, "query"), project_id=alma.project_id)
+        agent = _only_agent(owners)
     if chosen == "project_wide":
         return alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=most)
     if chosen == "workflow_only" and workflow is None:
@@ -95,9 +100,9 @@ def retrieve_scoped(
     return holding(found, kept).model_copy(update={"contradictions": pairs})
 
 
-def _only_agent(alma: ALMA) -> str | None:
+def _only_agent(owners: Iterable[str]) -> str | None:
     """Returns the agent of a project where one agent alone has memories. Names of users are listed beside those of agents."""
-    agents = [name for name in alma.get_stats().by_agent if not name.startswith("user:")]
+    agents = [name for name in owners if not name.startswith("user:")]
     return agents[0] if len(agents) == 1 else None
 
 

@@ -447,7 +447,8 @@ class AsyncALMA(AsyncAdmin):
 
         "workflow_only" has memories with this `workflow_id` in their metadata, "agent_only" the agent's own, without shared ones,
         "project_wide" all that the agent may read. At most `top_k` of each kind. The first two are chosen from the 1,000 of each kind that
-        match the task best. Without an `agent` or a `workflow_id` the only one is taken; where there are several, that is an error."""
+        match the task best. Without an `agent` or a `workflow_id` the only one is taken; where there are several, that is an error. Without an
+        `agent`, the slice of an empty memory is empty."""
     async def review(self, agent: str | None = None, limit: int = 20) -> alma.types.reports.ReviewReport:
         """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
         forecast.
