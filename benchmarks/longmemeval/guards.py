@@ -6,14 +6,15 @@ ranking of labels. So whatever a store holds of a haystack is compared with what
 
 import re
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any
 
 from alma.types.memories import AnyMemory, Conversation
 from alma_guard import placeholders_in
 from benchmarks.longmemeval.questions import Session
 
-MAY_DIFFER = frozenset({"id", "turns", "held_at", "created_at", "updated_at"})
-"""The fields in which stored sessions may differ from each other: what was said, when, and what the store itself gives."""
+MAY_DIFFER = frozenset({"id", "session_id", "turns", "held_at", "created_at", "updated_at"})
+"""The fields in which stored sessions may differ from each other: what was said, when, what the store itself gives, and `name_of` their place."""
 
 OWN_METADATA = frozenset({"flagged"})
 """Metadata that ALMA itself gives to what was said: that it reads like an instruction."""
@@ -37,6 +38,13 @@ def check_stored(stored: Sequence[AnyMemory], sessions: Sequence[Session], secre
         text = memory.model_dump_json(exclude={"id"})
         if found := [secret for secret in forbidden if secret in text]:
             raise LeakError(f"session {place} is stored with an id of the data: {found[0]}")
+        if memory.session_id != name_of(place):
+            raise LeakError(f"session {place} is stored with another session_id than that of its place")
+
+
+def name_of(place: int) -> str:
+    """Returns the name under which the session at a place of a haystack is stored. It says nothing of what the session holds."""
+    return sha256(str(place).encode()).hexdigest()
 
 
 def _plain(memory: AnyMemory) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.longmemeval.guards import check_stored
+from benchmarks.longmemeval.guards import check_stored, name_of
 from benchmarks.longmemeval.questions import Question, Session
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Haystack:
     def __init__(self, alma: "ALMA", sessions: Sequence[Session], secrets: Sequence[str] = ()) -> None:
         self.sessions = sessions
         self._alma = alma
-        self._place_of = {store(alma, session): place for place, session in enumerate(sessions)}
+        self._place_of = {store(alma, session, place): place for place, session in enumerate(sessions)}
         check_stored([alma.get(memory_id) for memory_id in self._place_of], sessions, secrets)
 
     def ranking(self, question: Question, mode: str) -> list[int]:
@@ -112,10 +112,10 @@ def _relevance(found: "MemorySlice") -> float | None:
     return found.relevance if found.recalled else 0.0
 
 
-def store(alma: "ALMA", session: Session) -> str:
-    """Stores a session as a conversation and returns the memory's id. All sessions have one name: it says nothing of the place."""
+def store(alma: "ALMA", session: Session, place: int) -> str:
+    """Stores a session as a conversation of its own and returns the memory's id."""
     messages = [{"role": turn.speaker, "content": turn.text} for turn in session.turns]
-    return alma.add_conversation(messages, AGENT, "session", at=session.time).id
+    return alma.add_conversation(messages, AGENT, name_of(place), at=session.time).id
 
 
 def as_plain(asked: Asked) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from benchmarks.longmemeval import recall
-from benchmarks.longmemeval.guards import LeakError
+from benchmarks.longmemeval.guards import LeakError, name_of
 from benchmarks.longmemeval.questions import Question, Session, read_questions
 from benchmarks.longmemeval.recall import AGENT, Haystack
 
@@ -50,8 +50,8 @@ def test_what_the_harness_stores_passes_its_own_guard(alma: ALMA, question: Ques
 def plant(monkeypatch: pytest.MonkeyPatch, how: How) -> None:
     """Lets the harness store sessions in another way: with these arguments instead of its own."""
 
-    def store(alma: ALMA, session: Session) -> str:
-        given = {"messages": messages(session), "agent": AGENT, "session_id": "session", "at": session.time, **how(session)}
+    def store(alma: ALMA, session: Session, place: int) -> str:
+        given = {"messages": messages(session), "agent": AGENT, "session_id": name_of(place), "at": session.time, **how(session)}
         return alma.add_conversation(**given).id
 
     monkeypatch.setattr(recall, "store", store)
@@ -100,7 +100,7 @@ def test_a_planted_id_in_what_was_said_is_noticed(
 
 
 def test_an_id_that_all_sessions_share_is_noticed_too(alma: ALMA, question: Question, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, lambda _: {"session_id": f"of {question.secrets[0]}"})
+    plant(monkeypatch, lambda session: {"session_id": f"{question.sessions.index(session)} of {question.secrets[0]}"})
 
     with pytest.raises(LeakError, match="id of the data"):
         Haystack(alma, question.sessions, question.secrets)
@@ -110,7 +110,7 @@ def test_an_id_that_all_sessions_share_is_noticed_too(alma: ALMA, question: Ques
 def test_a_planted_label_is_noticed(alma: ALMA, question: Question, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     gold = {question.sessions[place] for place in question.gold}
     labels: dict[str, How] = {
-        "session_id": lambda session: {"session_id": f"chat {session in gold}"},
+        "session_id": lambda session: {"session_id": f"{question.sessions.index(session)} {session in gold}"},
         "metadata": lambda session: {"metadata": {"weight": 1 + (session in gold)}},
     }
     plant(monkeypatch, labels[name])

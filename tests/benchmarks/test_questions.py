@@ -40,7 +40,7 @@ def test_the_order_of_sessions_is_shuffled_by_the_seed(tmp_path: Path, record: d
 def test_no_session_id_reaches_what_is_stored(tmp_path: Path, record: dict[str, Any]) -> None:
     (question,) = questions_of(tmp_path, record)
     with ALMA.open(tmp_path / "memory", project_id="p", embedding_provider="hash") as alma:
-        ids = [store(alma, session) for session in question.sessions]
+        ids = [store(alma, session, place) for place, session in enumerate(question.sessions)]
         alma.export(tmp_path / "all.jsonl")
 
     stored = (tmp_path / "all.jsonl").read_text()
@@ -88,8 +88,8 @@ def test_what_is_no_longmemeval_question_is_an_error_that_says_what_it_lacks(tmp
 def test_user_turns_are_own_text_and_assistant_turns_are_not(tmp_path: Path, record: dict[str, Any]) -> None:
     (question,) = questions_of(tmp_path, record)
     with ALMA.open(tmp_path / "memory", project_id="p", embedding_provider="hash") as alma:
-        for session in question.sessions:
-            store(alma, session)
+        for place, session in enumerate(question.sessions):
+            store(alma, session, place)
         stored = alma.list_memories("conversation", AGENT)
 
     assert len(stored) == len(question.sessions)

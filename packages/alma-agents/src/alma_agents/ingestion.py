@@ -236,10 +236,12 @@ class _Ingestion:
             return
         self.report.formats[chat.form] += 1
         content = digest_of(*(part for said in chat.turns for part in said))
-        key = f"chat/{digest_of(chat.form, chat.key or content, self.agent, self.user)}"
-        self.shelf.put(Source(key, chat.title or chat.key, digest_of(storing.VERSION, content), list(self._memories(chat))))
+        name = chat.key or content
+        key = f"chat/{digest_of(chat.form, name, self.agent, self.user)}"
+        memories = list(self._memories(chat, digest_of(name)[:16]))
+        self.shelf.put(Source(key, chat.title or chat.key, digest_of(storing.VERSION, content), memories))
 
-    def _memories(self, chat: Chat) -> Iterator[Memory]:
+    def _memories(self, chat: Chat, digest: str) -> Iterator[Memory]:
         """Yields the conversation, in parts of a bounded size, and what people state in it."""
         known: dict[str, Any] = {
             "agent": self.agent or chat.form,
@@ -247,7 +249,7 @@ class _Ingestion:
             "metadata": {"ingested": {"format": chat.form, "title": chat.title[:200]}},
         }
         for number, turns in enumerate(_parts(chat)):
-            name = f"{chat.form}-{digest_of(chat.key)[:16]}" + (f"-{number + 1}" if number else "")
+            name = f"{chat.form}-{digest}" + (f"-{number + 1}" if number else "")
             part = tuple(Turn(said.speaker, said.text, said.role == chats.HUMAN) for said in turns)
             yield Conversation(session_id=name, turns=part, held_at=self._time(turns[0].at or chat.at), **known)
         stated = [(one, said) for said in chat.turns if said.role == chats.HUMAN for one in sentences.statements(said.text)]

@@ -54,7 +54,8 @@ class Shelf:
         return self.known + self.conversations + len(self.stored)
 
     def put(self, source: Source) -> None:
-        """Stores the memories of a source, sooner or later; those that another content of it led to are archived."""
+        """Stores the memories of a source, sooner or later; those that another content of it led to are archived, but for conversations, which
+        grow."""
         self._waiting[source.key] = source
         self._characters += sum(len(memory.text) for memory in source.memories)
         if len(self._waiting) >= _MOST_SOURCES or self._characters > _MOST_CHARACTERS:
@@ -104,10 +105,14 @@ class Shelf:
             facts = {"digest": source.digest, "ids": ids, "old": former, "is_done": False, **source.facts}
             begun.append((source.key, facts, record.version if record else 0))
         self.records.put_many(begun)
-        if memories:
-            self._alma.add_many(memories)
-        self._archive(old)
-        self.records.put_many([(key, {**body, "is_done": True, "old": []}, version + 1) for key, body, version in begun])
+        given = [memory.id for memory in memories]
+        stored = dict(
+            zip(given, self._alma.add_many(memories) if memories else (), strict=True)
+        )  # grown conversations keep their ids
+        self.replaced += len({*old}.intersection(stored.values()))
+        self._archive({*old}.difference(stored.values()))
+        done = [(key, {**body, "ids": [stored.get(one, one) for one in body["ids"]]}, version) for key, body, version in begun]
+        self.records.put_many([(key, {**body, "is_done": True, "old": []}, version + 1) for key, body, version in done])
         self.conversations += sum(memory.kind == "conversation" for memory in memories)
         self.stored += [memory for memory in memories if memory.kind != "conversation"]
 

@@ -29,13 +29,13 @@ def screen_new(write: Write, memory: Memory, *, at: int) -> None:
         _release_confirmed(write, memory, at=at)
 
 
-def screen_corrected(write: Write, outcome: Outcome, *, at: int, was_archived: bool) -> None:
-    """Screens an outcome again that was corrected: a trusted verdict takes it out of quarantine, another may put it in."""
-    if not _needs_quarantine(outcome):
-        take_out(write, outcome.id, at=at)
-        _release_confirmed(write, outcome, at=at)
+def screen_corrected(write: Write, memory: Memory, *, at: int, was_archived: bool) -> None:
+    """Screens a memory again that was corrected: a trusted verdict takes it out of quarantine, another one, or a new text, may put it in."""
+    if not _needs_quarantine(memory):
+        take_out(write, memory.id, at=at)
+        _release_confirmed(write, memory, at=at)
     elif not was_archived:
-        _put_in(write, outcome, at=at)
+        _put_in(write, memory, at=at)
 
 
 def take_out(write: Write, memory_id: str, *, at: int) -> bool:

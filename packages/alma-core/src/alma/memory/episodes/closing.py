@@ -70,10 +70,9 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
             write.keep_vectors(kept)
             ended = _put_endings(room, write, made, read(write.stored))
             for each in made:
-                if each.outcome is not None and each.was is None:
-                    put(write, Entry(each.outcome, each.passages), vectors, at=given["at"])
-                elif each.outcome is not None:
-                    put_corrected(write, each.outcome, vectors, at=given["at"])
+                if each.outcome is not None:
+                    entry = Entry(each.outcome, each.passages)
+                    (put if each.was is None else put_corrected)(write, entry, vectors, at=given["at"])
         return ended
 
     return usage.write_with_rules(room, [_named(closing) for closing in closings], write_endings)

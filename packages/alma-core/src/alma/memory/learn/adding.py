@@ -14,7 +14,7 @@ from alma.memory.learn.learn import LEARN_ARGUMENTS, LearnRequest, learn
 from alma.memory.learn.messages import turns_of
 from alma.memory.learn.storing import Entry, fail, make_each, store
 from alma.memory.room import Room
-from alma.text import quoted, without_names
+from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import (
@@ -145,6 +145,8 @@ def add_conversation(
 
     What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
     system are left out.
+    Given again for the same agent, user and `session_id`, new turns are added to the stored conversation, whether the messages are all of it, its
+    newest ones or new ones alone; no turn is stored twice or lost. The conversation that has the newest turns is returned.
     `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
     """
     given = _base(room, Conversation, agent, user_id, metadata)
@@ -279,7 +281,8 @@ def _checked_entry(room: Room, item: object, passages: object = ()) -> Entry:
     category = placed.domain if isinstance(placed, DomainKnowledge) else getattr(placed, "task_type", None)
     if category is not None and isinstance(placed, DomainKnowledge | Outcome):
         room.scopes.check_may_learn(placed.agent, category)
-    return Entry(placed, redaction.value(checked_passages(given)) or passages_by_kind(placed))
+    chosen = redaction.value(checked_passages(given))
+    return Entry(placed, chosen or (() if isinstance(placed, Conversation) else passages_of(placed)))
 
 
 def checked_fields(memory: Memory) -> dict[str, Any]:
@@ -316,27 +319,6 @@ def checked_passages(passages: object) -> tuple[Passage, ...]:
     if len({passage.position for passage in found}) != len(found):
         raise ValidationError("two passages of one memory have the same position")
     return found
-
-
-def passages_by_kind(memory: Memory) -> Sequence[Passage]:
-    """Returns the passages of a memory that was given without any: of a conversation one for each sentence, as an evidence fact is mostly
-    one sentence inside a turn about something else, whose vector would drown it (docs/decisions: retrieval).
-
-    The speakers' names are taken out of what is embedded, for who speaks says nothing of what is said. They are searched as words.
-    """
-    if not isinstance(memory, Conversation):
-        return passages_of(memory)
-    return [
-        Passage(
-            text=without_names(piece, memory.names),
-            keywords="" if position else " ".join(sorted(memory.names)),
-            speaker=turn.speaker,
-            position=position,
-            time=memory.held_at,
-            is_own=turn.is_own,
-        )
-        for position, (turn, piece) in enumerate(memory.pieces())
-    ]
 
 
 def _check_turn(turn: Turn, place: str) -> None:

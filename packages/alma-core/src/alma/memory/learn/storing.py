@@ -4,15 +4,17 @@ learned under one idempotency key counts once, however often it is sent."""
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from alma.errors import ConflictError, ScopeViolationError, ValidationError
 from alma.memory import quarantine
+from alma.memory.learn.sessions import Sessions, passages_by_kind, put_session
 from alma.memory.redacting import KEY_OF_REPETITION
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import matched_text
-from alma.types.memories import Memory, Outcome, Passage, embedded, passages_of
+from alma.types.memories import Conversation, Memory, Outcome, Passage, embedded, passages_of
 
 LEARNED = "learned"
 """The kind of the small records that say what was learned under which key. Keys may be secrets, so only their digests name a record."""
@@ -90,7 +92,8 @@ OnError = Callable[[int, Exception], object]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A checked memory to store, with its passages. `key` is the idempotency key of an outcome."""
+    """A checked memory to store, with its passages. `key` is the idempotency key of an outcome. A conversation without passages joins its
+    session."""
 
     memory: Memory
     passages: Sequence[Passage]
@@ -129,19 +132,33 @@ def store(
 ) -> dict[int, Memory]:
     """Stores memories in one transaction, and returns them as they are stored. Without an `actor`, it is the agent of all of them, if one is.
 
-    With `dry_run` only their categories are decided.
+    A conversation of a known session is added to the conversations of that. With `dry_run` only the categories are decided.
     """
-    vectors = embed(room, entries.values(), only_categories=dry_run)
-    entries = make_each(entries, lambda entry: categorise(room, entry, vectors), on_error)
-    if entries and not dry_run:
-        kept = comparison_vectors(room)
-        by = common_actor(entry.memory.agent for entry in entries.values()) if actor is None else actor
-        at = room.now()
-        with room.project.write(actor=by, operation=operation, at=at) as write:
-            write.keep_vectors(kept)
-            for entry in entries.values():
-                put(write, entry, vectors, at=at)
-    return {number: entry.memory for number, entry in entries.items()}
+    joining = {number: one.memory for number, one in entries.items() if isinstance(one.memory, Conversation) and not one.passages}
+    joining = {} if dry_run else joining
+    others = {number: entry for number, entry in entries.items() if number not in joining}
+    by = common_actor(entry.memory.agent for entry in entries.values()) if actor is None else actor
+    while True:
+        sessions = Sessions(room.project, joining, room.store.clock())
+        grown = [(memory, Entry(memory, passages_by_kind(memory)), number) for memory, number in sessions.changed()]
+        vectors = embed(room, [*others.values(), *(entry for _, entry, _ in grown)], only_categories=dry_run)
+        kept = make_each(others, partial(categorise, room, vectors=vectors), on_error)
+        made = {**{number: entry.memory for number, entry in kept.items()}, **sessions.results}
+        if not dry_run and (kept or grown):
+            compared, at = comparison_vectors(room), room.now()
+            with room.project.write(actor=by, operation=operation, at=at) as write:
+                if sessions.is_stale(write.stored):
+                    continue
+                write.keep_vectors(compared)
+                for entry in kept.values():
+                    put(write, entry, vectors, at=at)
+                for conversation, entry, number in grown:
+                    if number is None:
+                        put_corrected(write, entry, vectors, at=at)
+                    else:
+                        put(write, entry, vectors, at=at)
+                        put_session(write, conversation, number)
+        return {number: made[number] for number in entries if number in made}
 
 
 def embed(room: Room, entries: Iterable[Entry], *, only_categories: bool = False) -> Mapping[str, bytes]:
@@ -182,12 +199,13 @@ def put(write: Write, entry: Entry, vectors: Mapping[str, bytes], *, at: int) ->
         put_key(write, entry.key, entry.memory)
 
 
-def put_corrected(write: Write, outcome: Outcome, vectors: Mapping[str, bytes], *, at: int) -> None:
-    """Stores an outcome in place of the one with its id."""
-    was_archived = write.stored.find([outcome.id])[outcome.id].is_archived
-    write.replace(outcome, passages_of(outcome), vectors)
-    _keep_strategy(write, outcome, vectors)
-    quarantine.screen_corrected(write, outcome, at=at, was_archived=was_archived)
+def put_corrected(write: Write, entry: Entry, vectors: Mapping[str, bytes], *, at: int) -> None:
+    """Stores a memory in place of the one with its id."""
+    memory = entry.memory
+    was_archived = write.stored.find([memory.id])[memory.id].is_archived
+    write.replace(memory, entry.passages, vectors)
+    _keep_strategy(write, memory, vectors)
+    quarantine.screen_corrected(write, memory, at=at, was_archived=was_archived)
 
 
 def common_actor(agents: Iterable[str]) -> str:

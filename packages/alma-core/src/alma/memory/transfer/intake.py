@@ -14,7 +14,8 @@ from typing import Any
 
 from alma.errors import ConflictError
 from alma.memory.arguments import Progress, with_progress
-from alma.memory.learn.adding import GUESSED_CONFIDENCE, add_each, passages_by_kind
+from alma.memory.learn.adding import GUESSED_CONFIDENCE, add_each
+from alma.memory.learn.sessions import passages_by_kind
 from alma.memory.room import Room
 from alma.memory.rules import owners_with_outcomes, rules_of
 from alma.memory.transfer.export import Target

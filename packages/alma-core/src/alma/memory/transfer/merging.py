@@ -6,6 +6,7 @@ any order of several clones, and however often it is asked. Only weights of a ki
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,15 +15,18 @@ from typing import Any
 from alma import journal
 from alma.errors import ConflictError
 from alma.memory.episodes.closing import counts_of
+from alma.memory.learn.sessions import join_turns, passages_by_kind
 from alma.memory.room import Room
-from alma.memory.transfer.reading import Key, Line, SoundExport, key_of
+from alma.memory.transfer.reading import Key, Line, SoundExport, key_of, memory_of
 from alma.protocols import Snapshot
 from alma.storage.relational.transfer import changes_for
 from alma.text import quoted
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.episodes import END, EPISODE, LEASE
-from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord, ExportedUsage
+from alma.types.exported import ExportedMemory, ExportedPassage, ExportedPurge, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
+from alma.types.kinds import MemoryType
+from alma.types.memories import Conversation, embedded
 from alma.types.scope import owner_name
 from alma.types.stored import QUARANTINE, Change
 from alma.types.strategies import MOST_ANCHORS, NO_USE, RULE
@@ -160,7 +164,10 @@ class _Merging:
         kept, reason = max(zip((mine, other), reasons, strict=True), key=_decision_order)
         if any(reasons) and not reason:
             self.released.add(mine.id)
-        return max(mine, other, key=_words).model_copy(update={"archived_at": kept.archived_at})
+        newer = max(mine, other, key=_words)
+        if newer.kind == MemoryType.CONVERSATION:
+            newer = _with_turns_of(min(mine, other, key=_words), newer)
+        return newer.model_copy(update={"archived_at": kept.archived_at})
 
     def _change(self, mine: ExportedMemory, merged: ExportedMemory) -> None:
         changes = list(_difference(mine, merged))
@@ -298,6 +305,21 @@ def _words(line: ExportedMemory) -> tuple[datetime, str]:
     """The order of what a memory says: by time, then by a digest, so that no two versions are equal."""
     left_out: Any = {"archived_at": True, "usage": True, "passages": {"__all__": {"vector"}}}
     return line.updated_at, _digest(line.model_dump(mode="json", exclude=left_out))
+
+
+def _with_turns_of(older: ExportedMemory, newer: ExportedMemory) -> ExportedMemory:
+    """Returns the newer line of a conversation, with the turns that only the older one has."""
+    former, memory = memory_of(older, {}), memory_of(newer, {})
+    assert isinstance(former, Conversation)
+    assert isinstance(memory, Conversation)
+    turns = join_turns(former.turns, memory.turns)
+    if Counter(turns) == Counter(memory.turns):
+        return newer
+    passages = passages_by_kind(memory.model_copy(update={"turns": turns}))
+    searched = {passage.position for passage in embedded(passages)}
+    lines = (ExportedPassage(**vars(one), is_embedded=one.position in searched) for one in passages)
+    body = {**newer.body, "turns": [list(turn) for turn in turns]}
+    return newer.model_copy(update={"body": body, "passages": tuple(lines)})
 
 
 def _decision_order(version: tuple[ExportedMemory, str]) -> tuple[datetime, bool, datetime, str]:

@@ -228,8 +228,8 @@ class Write(Lookups):
         *,
         archived_at: int | EllipsisType | None = ...,
     ) -> None:
-        """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
-        was, unless `archived_at` is given. `MemoryNotFoundError` if there is none."""
+        """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage and the times of passages
+        that stay, and is archived if it was, unless `archived_at` is given. `MemoryNotFoundError` if there is none."""
         view, row = self._to_change(memory.id)
         view.keep_passages(memory.id)
         kept = row["archived_at"] if archived_at is ... else archived_at
@@ -240,7 +240,9 @@ class Write(Lookups):
         wanted = {}
         for passage in passages:
             digest = text_hash(passage.text) if passage.text in vectors else None
-            wanted[passage_key(memory.id, passage.position)] = {**passage_row(memory.id, passage, digest), "is_live": is_live}
+            key, made = passage_key(memory.id, passage.position), passage_row(memory.id, passage, digest)
+            is_same = key in stored and stored[key]["text"] == made["text"]
+            wanted[key] = {**made, "is_live": is_live, "time": stored[key]["time"] if is_same else made["time"]}
         for key in {**stored, **wanted}:
             if stored.get(key) != wanted.get(key):
                 changes.append(Change("passage", key, stored.get(key), wanted.get(key)))

@@ -1,0 +1,195 @@
+"""Conversations that grow: what a program stores under a session again is added to the session's conversations, each turn once.
+
+A program may save the whole conversation each time, its newest turns, or only new ones; in any order, from several processes.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from difflib import SequenceMatcher
+
+from alma.protocols import Lookups, Write
+from alma.text import without_names
+from alma.types.memories import Conversation, Memory, Passage, Turn, passages_of
+from alma.types.package_records import REFERENCES
+from alma.types.provenance import flagged
+
+SESSION = "memory.session"
+"""Kind of the small records that find the conversations of a session, by its digest and their ids. A kind as packages have, so a record is
+exported, merged and purged with its conversation."""
+
+LONGEST = 100_000
+"""Characters of a conversation that takes no more turns: each addition rewrites it, in the journal too. Further turns begin another."""
+
+APART = timedelta(hours=24)
+"""Turns that share nothing with the session begin another conversation if they are so much later or earlier."""
+
+TELLING = 60
+"""Characters of consecutive turns by which a conversation is known again. With it, of 14,061 turns of LongMemEval, LoCoMo and tau-bench that are
+stored by two, 14 repeat others and are not stored again; windows of 8, some sent twice or late, leave no turn twice (29 November 2026)."""
+
+Key = tuple[str, str | None, str]
+"""Agent, user and name of a session."""
+
+
+class Sessions:
+    """The conversations of the sessions of a batch: as they are stored, and as the batch leaves them."""
+
+    def __init__(self, stored: Lookups, given: Mapping[int, Conversation], now: datetime) -> None:
+        self._now = now
+        keys = {number: (one.agent, one.user_id, one.session_id) for number, one in given.items()}
+        self._before = {key: find_session(stored, key) for key in dict.fromkeys(keys.values())}
+        self._after = {key: list(found) for key, found in self._before.items()}
+        places = {number: (key, self._take(self._after[key], given[number])) for number, key in keys.items()}
+        self.results = {number: self._after[key][place] for number, (key, place) in places.items()}
+        """What became of each conversation of the batch, by its number."""
+
+    def is_stale(self, stored: Lookups) -> bool:
+        """Checks whether another caller has changed a session meanwhile."""
+        return any(find_session(stored, key) != found for key, found in self._before.items())
+
+    def changed(self) -> Iterator[tuple[Conversation, int | None]]:
+        """Yields the conversations to store, a new one with its number in its session."""
+        for key, found in self._after.items():
+            former = self._before[key]
+            for number, memory in enumerate(found):
+                if number >= len(former) or memory != former[number]:
+                    yield memory, number if number >= len(former) else None
+
+    def _take(self, parts: list[Conversation], given: Conversation) -> int:
+        """Adds the turns of a conversation to those of its session, and returns the place of the part that has its newest turns."""
+        stored = [turn for part in parts for turn in part.turns]
+        is_apart = all(abs(given.held_at - part.held_at) > APART for part in parts)
+        new = compare_turns(stored, given.turns, is_apart=is_apart) if stored else None
+        if new is None:
+            parts.append(given)
+            return len(parts) - 1
+        start, rest = 0, new.get(len(stored), ())
+        for place, part in enumerate(parts):
+            end = start + len(part.turns)
+            turns = _apply(new, stored, start, end)
+            if end == len(stored) and length_of(turns) + length_of(rest) <= LONGEST:
+                turns, rest = (*turns, *rest), ()
+            parts[place], start = self._grow(part, turns, given), end
+        if rest:
+            parts.append(given.model_copy(update={"turns": tuple(rest)}))
+        return len(parts) - 1
+
+    def _grow(self, part: Conversation, turns: tuple[Turn, ...], given: Conversation) -> Conversation:
+        """Returns a part with these turns. One that gains some has the later of both times."""
+        metadata = {**part.metadata, **given.metadata}
+        if turns == part.turns and metadata == part.metadata:
+            return part
+        changes = {"turns": turns, "metadata": flagged(metadata, *(turn.text for turn in turns)), "updated_at": self._now}
+        return part.model_copy(
+            update={**changes, "held_at": max(part.held_at, given.held_at)} if turns != part.turns else changes
+        )
+
+
+def find_session(stored: Lookups, key: Key) -> list[Conversation]:
+    """Returns the conversations of a session in their order, without archived ones."""
+    numbers = {name.rpartition("/")[2]: body.get("number", 0) for name, _, body in stored.records(SESSION, under=_digest(key))}
+    kept = [memory_id for memory_id, place in stored.find(numbers).items() if not place.is_archived]
+    found = [one for one in stored.named(kept).values() if isinstance(one, Conversation)]
+    return sorted(found, key=lambda one: (numbers[one.id], one.created_at, one.id))
+
+
+def put_session(write: Write, memory: Conversation, number: int) -> None:
+    """Stores that a conversation is one of its session."""
+    body = {REFERENCES: [memory.id], "number": number, "agent": memory.agent, "user_id": memory.user_id}
+    key = _digest((memory.agent, memory.user_id, memory.session_id))
+    write.put_record(SESSION, f"{key}/{memory.id}", body, version=0)
+
+
+def _digest(key: Key) -> str:
+    return hashlib.blake2b(json.dumps(key).encode(), digest_size=16).hexdigest()
+
+
+Additions = Mapping[int, Sequence[Turn]]
+"""Turns to keep in place of the stored turn of a number, itself among them if it stays; under the number after the last one, those to append."""
+
+
+def compare_turns(stored: Sequence[Turn], given: Sequence[Turn], *, is_apart: bool = False) -> Additions | None:
+    """Returns what turns add to those of a session; `None` if they share nothing with these and are apart in time.
+
+    Turns that tell the stored ones again, in whole or in part, add as many of each turn as are missing, each in its place. Others follow the
+    stored ones, after the longest overlap of the end with their beginning.
+    """
+    if (stored[0] == given[0] or _is_known_again(stored, given)) and (new := _find_missing(stored, given, is_apart)) is not None:
+        return new
+    sizes = range(min(len(stored), len(given)), 0, -1)
+    overlap = next((size for size in sizes if tuple(stored[-size:]) == tuple(given[:size])), 0)
+    return None if is_apart and not overlap else {len(stored): given[overlap:]}
+
+
+def join_turns(stored: Sequence[Turn], given: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Returns the turns of two tellings of one conversation, each as often as in the one that has it more often."""
+    return _apply(_find_missing(stored, given) or {}, stored, 0, len(stored) + 1)
+
+
+def _apply(new: Additions, stored: Sequence[Turn], start: int, end: int) -> tuple[Turn, ...]:
+    return tuple(turn for at in range(start, end) for turn in new.get(at, stored[at : at + 1]))
+
+
+def _is_known_again(stored: Sequence[Turn], given: Sequence[Turn]) -> bool:
+    """Checks for a telling run of turns that both have: two turns at least, or all that one of them has."""
+    run = SequenceMatcher(None, stored, given, autojunk=False).find_longest_match()
+    is_long = run.size >= min(2, len(stored), len(given))
+    return is_long and length_of(given[run.b : run.b + run.size]) >= TELLING
+
+
+def _find_missing(stored: Sequence[Turn], given: Sequence[Turn], is_apart: bool = False) -> Additions | None:
+    """Returns what a telling adds; `None` for one that is apart in time and has less than half of the shorter one's characters in common."""
+    found = SequenceMatcher(None, stored, given, autojunk=False)
+    common = sum(length_of(given[block.b : block.b + block.size]) for block in found.get_matching_blocks())
+    if is_apart and 2 * common < min(length_of(stored), length_of(given)):
+        return None
+    surplus, new, last = Counter(given) - Counter(stored), dict[int, list[Turn]](), len(stored) - 1
+    for tag, start, place, first, end in found.get_opcodes():
+        told = [] if tag == "equal" else list(given[first:end])
+        if told and start == last < place and (longer := _longer_form(stored[last], told[0])):
+            new[last], told = [longer], told[1:]
+        missing = []
+        for turn in told:
+            if surplus[turn] > 0:
+                surplus[turn] -= 1
+                missing.append(turn)
+        if missing:
+            new[place] = [*missing, *stored[place : place + 1]]
+    return new
+
+
+def _longer_form(one: Turn, other: Turn) -> Turn | None:
+    """Returns the longer of two forms of an answer that was still being written; `None` if neither begins with the other."""
+    shorter, longer = sorted((one, other), key=lambda turn: len(turn.text))
+    is_same = shorter.speaker == longer.speaker and not longer.is_own and longer.text.startswith(shorter.text)
+    return longer if is_same else None
+
+
+def length_of(turns: Sequence[Turn]) -> int:
+    """Returns the number of characters that were said."""
+    return sum(len(turn.text) for turn in turns)
+
+
+def passages_by_kind(memory: Memory) -> Sequence[Passage]:
+    """Returns the passages of a memory that was given without any: of a conversation one for each sentence, as an evidence fact is mostly
+    one sentence inside a turn about something else, whose vector would drown it (docs/decisions: retrieval).
+
+    The speakers' names are taken out of what is embedded, for who speaks says nothing of what is said. They are searched as words.
+    """
+    if not isinstance(memory, Conversation):
+        return passages_of(memory)
+    names = memory.names
+    return [
+        Passage(
+            text=without_names(piece, names),
+            keywords="" if position else " ".join(sorted(names)),
+            speaker=turn.speaker,
+            position=position,
+            time=memory.held_at,
+            is_own=turn.is_own,
+        )
+        for position, (turn, piece) in enumerate(memory.pieces())
+    ]
