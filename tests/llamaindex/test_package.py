@@ -54,3 +54,14 @@ def test_importing_it_installs_nothing() -> None:
 
 def test_no_key_of_a_hosted_model_is_set() -> None:
     assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_a_llama_index_that_changed_what_is_relied_on_is_warned_of_once_and_the_tested_one_never() -> None:
+    known = "import logging; logging.basicConfig(format='%(message)s')\nfrom llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent\n"
+    said = [
+        subprocess.run([sys.executable, "-c", known + code], capture_output=True, text=True, timeout=300, check=True).stderr
+        for code in ("import alma_llamaindex.spans", "del BaseWorkflowAgent.call_tool; import alma_llamaindex.spans")
+    ]
+    assert "relies on" not in said[0]
+    assert said[1].count("relies on") == 1
+    assert "FunctionAgent.call_tool" in said[1]

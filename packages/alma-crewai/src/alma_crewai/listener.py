@@ -13,7 +13,22 @@ from alma_crewai import events, people, starts
 from alma_crewai.actors import context_of
 from alma_crewai.attempt import current
 from alma_crewai.recorders import LOCK, OPEN, Recorder, Settings, check_names, recorder_for
-from alma_integration import Learning
+from alma_integration import Learning, check_parts
+
+check_parts(
+    "alma-crewai",
+    "crewai",
+    (
+        "crewai:Crew._inputs",
+        "crewai:Crew._memory",
+        "crewai:Agent._original_role",
+        "crewai:Task._original_description",
+        "crewai.memory.memory_scope:MemoryScope._memory",
+        "crewai.memory.unified_memory:Memory._storage",
+        "crewai.core.providers.human_input:ExecutorContext._format_feedback_message",
+        "crewai.core.providers.human_input:ExecutorContext._is_training_mode",
+    ),
+)
 
 
 class ALMACrewListener(Learning):

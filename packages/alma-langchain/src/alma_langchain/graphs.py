@@ -1,8 +1,8 @@
 """Finds the run of a LangGraph graph from one of its nodes, so that its end can be observed without observing any other run.
 
 LangGraph calls no hook at the end of a run; only the callbacks of that run are called. The loop of the graph holds them, and is reached
-here through a value that LangGraph puts into the configuration of its nodes. This is private: the versions are pinned, and
-`tests/langchain/test_heard.py` checks them. Where it is missing, `graph_run` returns `None`.
+here through a value that LangGraph puts into the configuration of its nodes. This is private: a version without it is warned of at import,
+and then `graph_run` returns `None`. `tests/langchain/test_heard.py` checks the versions that are tested.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from alma_integration import check_parts
+
 _CALL = "__pregel_call"
+check_parts(
+    "alma-langchain",
+    "langgraph",
+    (
+        "langgraph._internal._constants:CONFIG_KEY_CALL",
+        "langgraph.pregel._runner:_call(schedule_task)",
+        "langgraph.pregel._loop:PregelLoop.accept_push",
+        "langgraph.pregel._loop:PregelLoop.config",
+        "langgraph.pregel._loop:PregelLoop.manager",
+        "langgraph.callbacks:GraphCallbackHandler.on_interrupt",
+        "langgraph.callbacks:GraphCallbackHandler.on_resume",
+        "langgraph.errors:GraphBubbleUp",
+        "langgraph.errors:ParentCommand",
+        "langchain_core.callbacks:BaseCallbackManager(inheritable_handlers)",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
+from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
@@ -12,7 +13,7 @@ from alma import ALMA, ConfigurationError
 from alma_integration import Identity, Integration, OptionArguments, Run, checked_alma
 from alma_llamaindex import spans
 from alma_llamaindex.attachment import Attachment, Tokenizer
-from alma_llamaindex.following import EPISODES, Bookmark, Followed, Line, names_in
+from alma_llamaindex.following import EPISODES, MEMORIES, MEMORY, Bookmark, Followed, Line, names_in
 from alma_llamaindex.handler import HANDLER, RunSpan
 
 
@@ -138,6 +139,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         line = followed.begin(integration, task=task, thread_id=session, episode_id=episode_id, state=state, owner=self._held)
         if store is not None:
             await store.set(EPISODES, Bookmark(followed.written_down))
+            MEMORIES[name := uuid4().hex] = await store.get("memory")
+            await store.set(MEMORY, name)
         return line
 
     def _outside(self, messages: Sequence[ChatMessage], session: str, integration: Integration) -> Run | None:

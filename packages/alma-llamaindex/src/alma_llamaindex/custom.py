@@ -2,15 +2,17 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
 from typing import Any, Unpack
 
-from llama_index.core.workflow import Workflow
+from llama_index.core.workflow import StopEvent, Workflow
+from workflows.errors import WorkflowCancelledByUser
+from workflows.handler import WorkflowHandler
 
 from alma import ALMA
-from alma_integration import Identity, OptionArguments, Run, checked_alma
+from alma_integration import Identity, OptionArguments, Run, checked_alma, in_event_loop
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.following import Followed
 from alma_llamaindex.handler import CUSTOM, RunSpan
@@ -49,8 +51,7 @@ class alma_run:  # noqa: N801 - it is used as a statement, like `open`
         return getattr(self.run, name)
 
     def __enter__(self) -> "alma_run":
-        run = self._followed.begin(self._held.integration(learner_of(self._held.alma))).run
-        run.recall()
+        self.begin().recall()
         self._token = CUSTOM.set(RunSpan("", self._followed))
         return self
 
@@ -58,6 +59,31 @@ class alma_run:  # noqa: N801 - it is used as a statement, like `open`
         if self._token is not None:
             CUSTOM.reset(self._token)
         self._followed.ended(str(self.answer), error)
+
+    def begin(self) -> Run:
+        """Begins the run, of which nothing is looked up yet."""
+        return self._followed.begin(self._held.integration(learner_of(self._held.alma))).run
+
+    def follow(self, start: Callable[[], WorkflowHandler]) -> WorkflowHandler:
+        """Returns the handler that this call starts. The run ends with it."""
+        token = CUSTOM.set(RunSpan("", self._followed))
+        try:
+            handler = start()
+        except BaseException as error:
+            self._followed.ended("", error)
+            raise
+        finally:
+            CUSTOM.reset(token)
+        task = getattr(handler, "_result_task", None) or asyncio.ensure_future(handler.stop_event_result())
+        task.add_done_callback(self._finished)  # before whoever awaits the handler goes on
+        return handler
+
+    def _finished(self, task: "asyncio.Future[Any]") -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if isinstance(error, WorkflowCancelledByUser):
+            error = asyncio.CancelledError()
+        stop = task.result() if error is None and not task.cancelled() else None
+        self._followed.ended(str(stop.result if type(stop) is StopEvent else stop or ""), error)
 
     async def __aenter__(self) -> "alma_run":
         await asyncio.to_thread(self.__enter__)
@@ -76,18 +102,23 @@ def recorded(
     task: str | Callable[..., str] | None = None,
     notes: str | None = None,
     **options: Unpack[OptionArguments],
-) -> Callable[..., Awaitable[Any]]:
-    """Returns an async function that runs a custom workflow, or calls an async function, as one recorded run.
+) -> Callable[..., Any]:
+    """Returns a function that runs a custom workflow, or calls an async function, as one recorded run.
 
-    The task is `task`, a function of the arguments that returns one, or else the first text among the arguments. `notes` names the
-    argument that receives the notes: of a workflow, an attribute of its start event.
+    It is called as `workflow.run` is, in an event loop, and returns the same handler: to be awaited, streamed or cancelled. That of an async
+    function, and of a workflow where no loop is running, returns a coroutine. The task is `task`, a function of the arguments that returns
+    one, or else the first text among the arguments. `notes` names the argument that receives the notes: of a workflow, an attribute of its
+    start event; they are looked up before it starts, in the thread of the loop.
     """
 
-    async def run(*given: Any, **named: Any) -> Any:
+    def opened(given: tuple[Any, ...], named: dict[str, Any]) -> alma_run:
         asked = task(*given, **named) if callable(task) else task
         if asked is None:
             asked = next((value for value in (*given, *named.values()) if isinstance(value, str)), "")
-        async with alma_run(alma, agent, asked, **options) as recording:
+        return alma_run(alma, agent, asked, **options)
+
+    async def run(*given: Any, **named: Any) -> Any:
+        async with opened(given, named) as recording:
             if notes is not None:
                 named[notes] = recording.notes
             called = work.run(*given, **named) if isinstance(work, Workflow) else work(*given, **named)
@@ -95,4 +126,13 @@ def recorded(
             recording.answer = str(result)
             return result
 
-    return run
+    def start(*given: Any, **named: Any) -> Any:
+        if not in_event_loop():
+            return run(*given, **named)
+        recording = opened(given, named)
+        begun = recording.begin()
+        if notes is not None:
+            named[notes] = begun.recall()
+        return recording.follow(lambda: work.run(*given, **named))  # type: ignore[union-attr]  # it is a workflow
+
+    return start if isinstance(work, Workflow) else run

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import BoundArguments
 from typing import Any
+from weakref import WeakValueDictionary
 
 from llama_index.core.tools import BaseTool, ToolOutput
 
@@ -16,6 +17,10 @@ from alma_llamaindex.spans import Kind
 
 EPISODES = "alma_episodes"
 """Key of a run's episodes, by project, in the store of a workflow's context."""
+MEMORY = "alma_memory"
+"""Key of a name of the run's memory there. LlamaIndex does not keep the memory itself for the next run of the context."""
+MEMORIES: WeakValueDictionary[str, Any] = WeakValueDictionary()
+"""The memories that are alive, by these names."""
 CUT_SHORT = "the run was cut short"
 
 Call = tuple[str, object, ToolOutput | BaseException, float]

@@ -24,7 +24,7 @@ from workflows.runtime.types.results import WaitingForEvent
 from alma import ALMA
 from alma_integration import RunContext
 from alma_llamaindex import spans, streams
-from alma_llamaindex.following import Followed
+from alma_llamaindex.following import MEMORIES, MEMORY, Followed
 from alma_llamaindex.spans import Kind
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class SpanHandler(BaseSpanHandler[Any]):
         """Handles the beginning of a span inside a run. `None` if nothing is recorded of the run."""
         followed = around.followed
         followed.follow(given, tags or {})
+        if method == spans.BEGIN and MEMORIES:
+            spans.give_memory(given, MEMORY, MEMORIES)
         if method == spans.TURN and not LEARNERS.take(followed):
             return None
         if isinstance(instance, BaseTool) and method in spans.TOOLS:

@@ -5,6 +5,7 @@ Spans carry whole objects, in both ways of streaming, also when a run fails.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from inspect import BoundArguments
 from typing import Any
@@ -16,7 +17,10 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.base.response.schema import AsyncStreamingResponse, PydanticResponse, Response, StreamingResponse
 from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine, StreamingAgentChatResponse
 from llama_index.core.schema import QueryBundle
-from workflows.events import StopEvent
+from workflows.context.serializers import JsonSerializer
+from workflows.events import StartEvent, StopEvent
+
+from alma_integration import check_parts
 
 HANDOFF = "handoff"
 """Tool by which one agent of a workflow hands the run to another."""
@@ -30,10 +34,37 @@ BEGINNINGS = ("run", *ENGINES)
 HISTORY = ("write_response_to_history", "awrite_response_to_history")
 """Methods in which a chat engine reads its stream to the end; their instance is the response."""
 TOOLS = ("call", "acall")
+BEGIN = "init_run"
+"""First step of an agent's run, which puts the run's memory into the store of its context."""
 TURN = "run_agent_step"
 """An agent's turn. A run that began with a message has asked its memory before the first one."""
 TOOL_CALL = "call_tool"
 """An agent's call of a tool. Spans inside it belong to the tool."""
+
+check_parts(
+    "alma-llamaindex",
+    "llama-index-core",
+    (
+        *(
+            f"llama_index.core.agent.workflow:{each}.{name}"
+            for each in ("FunctionAgent", "AgentWorkflow")
+            for name in (TURN, TOOL_CALL)
+        ),
+        *(f"llama_index.core.chat_engine.types:StreamingAgentChatResponse.{name}" for name in HISTORY),
+        *(f"llama_index.core.base.base_query_engine:BaseQueryEngine.{name}" for name in QUERIES),
+        *(f"llama_index.core.chat_engine.types:BaseChatEngine.{name}" for name in CHATS),
+        *(f"llama_index.core.tools:FunctionTool.{name}" for name in TOOLS),
+        "llama_index.core.chat_engine:ContextChatEngine(retriever)",
+        "llama_index.core.agent.workflow:AgentOutput.tool_calls",
+        "llama_index.core.agent.workflow:ToolCallResult.tool_kwargs",
+        "llama_index.core.instrumentation.span:active_span_id",
+    ),
+)
+check_parts(
+    "alma-llamaindex",
+    "llama-index-workflows",
+    ("workflows.runtime.types.results:WaitingForEvent", "workflows.handler:WorkflowHandler._handle_result_task_done"),
+)
 
 Streamed = StreamingResponse | AsyncStreamingResponse | StreamingAgentChatResponse
 """An answer that its user has still to read."""
@@ -105,6 +136,19 @@ def speaker(bound_args: BoundArguments) -> str | None:
     """Returns LlamaIndex's name of the agent whose turn a step is, where the step names it."""
     name = getattr(bound_args.arguments.get("ev"), "current_agent_name", None)
     return name if isinstance(name, str) else None
+
+
+def give_memory(bound_args: BoundArguments, key: str, memories: Mapping[str, Any]) -> None:
+    """Gives a run without a memory the one that the store of its context names under `key`, before its first step. LlamaIndex would make a
+    new one: it keeps no memory of this kind from run to run of one context."""
+    start, store = bound_args.arguments.get("ev"), getattr(bound_args.arguments.get("ctx"), "store", None)
+    if store is None or not isinstance(start, StartEvent) or start.get("memory", None) is not None:
+        return
+    serializer, name = JsonSerializer(), ""
+    with suppress(KeyError, TypeError, ValueError):  # it holds what cannot be serialised
+        name = serializer.deserialize(store.to_dict(serializer)["state_data"]["_data"][key])
+    if (memory := memories.get(name)) is not None:
+        start["memory"] = memory
 
 
 async def next_speaker(context: Any) -> str | None:
