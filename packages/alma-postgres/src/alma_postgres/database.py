@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from alma_postgres.address import Address
 from alma_postgres.compiling import Texts
 from alma_postgres.connections import release, shared_connections
 from alma_postgres.driver_errors import DriverErrors, locked
-from alma_postgres.session import PostgresSession
+from alma_postgres.session import PostgresSession, roll_back
 
 BUSY_SECONDS = 30.0
 """How long a call waits for others that write, unless the store or the caller asks for another time."""
@@ -105,7 +105,7 @@ class PostgresDatabase:
                 yield session
                 self._commit(session.connection)
             except BaseException:
-                _roll_back(session.connection)
+                roll_back(session.connection)
                 raise
 
     @contextmanager
@@ -132,12 +132,12 @@ class PostgresDatabase:
         return BUSY_SECONDS if asked is None else asked
 
     def _locking(self, project: str | None, waits: float) -> str:
-        """Begins a write and takes its locks, in one message. Whole numbers alone are put into it."""
+        """Begins a write and takes its locks, in one message. Only whole numbers are put into it."""
         store = f"({lock_key(self.schema)})"
         locks = f"pg_advisory_xact_lock{store}"
         if project is not None:
             locks = f"pg_advisory_xact_lock_shared{store}, pg_advisory_xact_lock({lock_key(f'{self.schema}/{project}')})"
-        return f"{WRITE}; SET LOCAL lock_timeout = {max(1, round(waits * 1000))}; SELECT {locks}"
+        return f"{WRITE}; {limit_of(waits)}; SELECT {locks}"
 
     def _commit(self, connection: Connection) -> None:
         try:
@@ -153,7 +153,7 @@ class PostgresDatabase:
         """Returns what this thread is using, else a connection taken for the block."""
         mine = self._mine
         found: _Use | None = getattr(mine, "use", None)
-        use = found if found is not None and found.blocks else _Use(PostgresSession(self._take(), self.texts, self._renewed))
+        use = found if found is not None and found.blocks else _Use(self._session(self._renewed))
         mine.use = use
         use.blocks += 1
         try:
@@ -169,7 +169,7 @@ class PostgresDatabase:
     def _apart(self, *, is_write: bool = False) -> Iterator[PostgresSession]:
         """A connection for this block alone: what the thread does meanwhile gets another."""
         mine = self._mine
-        session = PostgresSession(self._take(), self.texts, None if is_write else self._renewed)
+        session = self._session(None if is_write else self._renewed)
         before, mine.use = getattr(mine, "use", None), None
         try:
             yield session
@@ -179,11 +179,14 @@ class PostgresDatabase:
 
     @contextmanager
     def _view(self, session: PostgresSession) -> Iterator[None]:
-        session.connection = self._shared.begun(session.connection, VIEW, self._waits())
+        session.connection = self._shared.begun(session.connection, f"{VIEW}; {limit_of(self._waits())}", self._waits())
         try:
             yield
         finally:
-            _roll_back(session.connection)
+            roll_back(session.connection)
+
+    def _session(self, renew: Callable[[Connection], Connection] | None) -> PostgresSession:
+        return PostgresSession(self._take(), self.texts, lambda: limit_of(self._waits()), renew)
 
     def _take(self) -> Connection:
         if self._is_closed:
@@ -203,6 +206,11 @@ def _noted(threads: set[int], thread: int) -> Iterator[None]:
         threads.discard(thread)
 
 
+def limit_of(seconds: float) -> str:
+    """The statement after which a transaction waits this long for each lock. It has whole numbers only."""
+    return f"SET LOCAL lock_timeout = {max(1, round(seconds * 1000))}"
+
+
 def lock_key(name: str) -> int:
     """The number of an advisory lock."""
     return int.from_bytes(hashlib.blake2b(f"alma/{name}".encode(), digest_size=8).digest(), "big", signed=True)
@@ -210,8 +218,3 @@ def lock_key(name: str) -> int:
 
 def _status(connection: Connection) -> TransactionStatus:
     return connection.info.transaction_status
-
-
-def _roll_back(connection: Connection) -> None:
-    if not connection.closed and _status(connection) in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-        connection.execute("ROLLBACK")

@@ -45,7 +45,7 @@ TABLE_IN_SCHEMA = (
 )
 
 
-def applied_migrations(connection: Connection, schema: str) -> set[str]:
+def applied_migrations(connection: Connection | PostgresSession, schema: str) -> set[str]:
     """The names of those that were run; empty for a schema without our tables.
 
     Catalogs are read as tables: `to_regclass` answers from a cache of the session, which in the middle of a transaction may not know of a schema

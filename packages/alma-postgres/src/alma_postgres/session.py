@@ -5,7 +5,9 @@ from itertools import count
 from typing import Any
 
 from psycopg import Connection, Cursor, OperationalError
+from psycopg.abc import Params
 from psycopg.pq import TransactionStatus
+from psycopg.sql import Composed
 
 from alma.storage.relational.session import NOTHING, Given, NotUniqueError
 from alma_postgres.compiling import Texts
@@ -38,10 +40,18 @@ LONG = frozenset(
 class PostgresSession:
     """Implements `alma.storage.relational.session.Session`."""
 
-    def __init__(self, connection: Connection, texts: Texts, renew: Callable[[Connection], Connection] | None = None) -> None:
-        """`renew` gives another connection for one that the server closed. It is asked for single looks alone: they can be repeated."""
+    def __init__(
+        self,
+        connection: Connection,
+        texts: Texts,
+        limit: Callable[[], str],
+        renew: Callable[[Connection], Connection] | None = None,
+    ) -> None:
+        """`limit` is the statement that bounds how long a transaction waits for locks. `renew` gives another connection for one that the
+        server closed. It is asked for single looks only: they can be repeated."""
         self.connection = connection
         self._texts = texts
+        self._limit = limit
         self._renew = renew
         self._numbers = count()
 
@@ -98,15 +108,31 @@ class PostgresSession:
         cursor.executemany(self._texts[statement], rows)
         return cursor
 
-    def execute(self, text: str, given: Given) -> Cursor:
-        """Runs a text with named parameters."""
-        try:
+    def execute(self, text: str | Composed, given: Params = NOTHING) -> Cursor:
+        """Runs a text with parameters, outside of a transaction in one of its own."""
+        if self.connection.info.transaction_status != TransactionStatus.IDLE:
             return self.connection.execute(text, given, binary=True)
+        try:
+            return self._look(text, given)
         except OperationalError:
             if self._renew is None or not self.connection.broken:
                 raise
             self.connection = self._renew(self.connection)
-            return self.connection.execute(text, given, binary=True)
+            return self._look(text, given)
+
+    def _look(self, text: str | Composed, given: Params) -> Cursor:
+        """Runs one statement with a bound on its waiting for locks: four statements on one way to the server and back."""
+        connection = self.connection
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN")
+                connection.execute(self._limit())
+                found = connection.execute(text, given, binary=True)
+                connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+        return found
 
     def _is_long(self, statement: str) -> bool:
         is_long = statement in LONG or statement.startswith("copy_")
@@ -119,6 +145,12 @@ class PostgresSession:
             if names is not None:
                 names += [column.name for column in cursor.description or ()]
             yield from cursor
+
+
+def roll_back(connection: Connection) -> None:
+    """Ends a transaction, if there is one, as if it had not been."""
+    if not connection.closed and connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        connection.execute("ROLLBACK")
 
 
 def _by_column(cursor: Cursor) -> Iterator[dict[str, Any]]:

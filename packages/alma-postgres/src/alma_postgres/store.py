@@ -19,7 +19,7 @@ from alma.types.identity import to_micros
 from alma.types.stored import StoreRequest, VectorsRequest
 from alma_postgres.address import Address
 from alma_postgres.compiling import table_names
-from alma_postgres.database import PostgresDatabase
+from alma_postgres.database import BUSY_SECONDS, PostgresDatabase, limit_of
 from alma_postgres.driver_errors import translated
 from alma_postgres.migrations import applied_migrations, drop_retired, is_former, migrate, missing_migrations
 from alma_postgres.nearest import NearestTable, nearest_of
@@ -52,7 +52,7 @@ class PostgresStorage(RelationalStore):
     def _migrate(self, seal: Seal, at: int) -> None:
         schema = self.database.schema
         with self.database.reading() as session:
-            applied = applied_migrations(session.connection, schema)
+            applied = applied_migrations(session, schema)
         if not applied:
             raise CorruptStoreError(
                 f"{self.database.name} holds no store of ALMA; give another schema, or restore it from a backup"
@@ -93,7 +93,7 @@ class PostgresStorage(RelationalStore):
         tables = [f'"{self.database.schema}"."{name}"' for name in table_names()]
         with self.database.reading() as session:
             query = "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(%s::text[]) AS name"
-            ((size,),) = session.connection.execute(query, (tables,)).fetchall()
+            ((size,),) = session.execute(query, (tables,)).fetchall()
         return int(size or 0)
 
     def _drop_unused_vectors(self) -> None:
@@ -118,7 +118,7 @@ class PostgresStorage(RelationalStore):
             connection.add_notice_handler(note)
             try:
                 for name in table_names():
-                    connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self.database.schema, name)))
+                    connection.execute(sql.SQL("VACUUM (SKIP_LOCKED) {}").format(sql.Identifier(self.database.schema, name)))
             finally:
                 connection.remove_notice_handler(note)
         return not warnings
@@ -155,10 +155,11 @@ class PostgresStorage(RelationalStore):
         self.database.close()
 
 
-def is_made(address: Address) -> bool:
+def is_made(address: Address, *, lock_timeout: float | None = None) -> bool:
     """Returns True if there is a store. It connects directly, so that a wrong address is an error at once."""
     try:
-        with psycopg.connect(address.conninfo, autocommit=True) as connection:
+        with psycopg.connect(address.conninfo) as connection:
+            connection.execute(limit_of(BUSY_SECONDS if lock_timeout is None else lock_timeout))
             return bool(applied_migrations(connection, address.schema))
     except psycopg.Error as error:
         raise translated(error, address.name) from error
@@ -175,7 +176,7 @@ def create(address: Address, request: StoreRequest) -> None:
 
     Where an administrator made the tables (`alma pg-setup`), it only notes which store this is.
     """
-    if is_made(address) and _has_identity(address):
+    if is_made(address, lock_timeout=request.lock_timeout) and _has_identity(address, request.lock_timeout):
         return
     fingerprint = request.fingerprint()
     database = PostgresDatabase(address, lock_timeout=request.lock_timeout)
@@ -190,8 +191,8 @@ def create(address: Address, request: StoreRequest) -> None:
         database.close()
 
 
-def _has_identity(address: Address) -> bool:
-    database = PostgresDatabase(address)
+def _has_identity(address: Address, lock_timeout: float | None) -> bool:
+    database = PostgresDatabase(address, lock_timeout=lock_timeout)
     try:
         with database.reading() as session:
             return bool(list(session.all("store_values")))
