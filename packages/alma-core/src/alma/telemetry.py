@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from alma.errors import MissingDependencyError
+from alma.errors import MissingDependencyError, install_line
 from alma.memory.alma import ALMA, checked_alma
 from alma.memory.operation import STEP_METHOD, Operation, Watcher
 from alma.types.episodes import EpisodeRecord
@@ -52,7 +52,7 @@ def instrument(
     try:
         from opentelemetry import metrics, trace
     except ImportError as missing:
-        raise MissingDependencyError('telemetry needs OpenTelemetry: pip install "alma-core[otel]"') from missing
+        raise MissingDependencyError(f"telemetry needs OpenTelemetry: {install_line('otel')}") from missing
     tracer = trace.get_tracer("alma", tracer_provider=tracer_provider)
     meter = metrics.get_meter("alma", meter_provider=meter_provider)
     durations = meter.create_histogram("alma.memory.operation.duration", unit="s", description="Duration of memory operations.")
