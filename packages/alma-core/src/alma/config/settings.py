@@ -66,7 +66,7 @@ def check_storage(name: str) -> str:
     missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
     if extra := missing.get(name):
         raise MissingDependencyError(
-            f"storage: {name!r} comes with the package alma-{extra}, which is not installed; there is {', '.join(there)}: "
+            f"storage: {name!r} comes with the package alma-{extra}, which is not installed; there is {', '.join(there)}. Install it: "
             f"{install_line(extra)}"
         )
     return _one_of("storage", name, there, tuple(missing))
