@@ -199,7 +199,7 @@ def test_an_unknown_client_is_an_error_that_lists_what_there_is(alma) -> None:
 
 def test_the_server_that_is_not_installed_is_named(alma, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "alma_mcp", None)
-    assert 'pip install "alma-core[mcp]"' in alma("serve", "mcp", code=2).err
+    assert '"alma-core[mcp] @ git+URL' in alma("serve", "mcp", code=2).err
 
 
 def test_there_is_one_thing_to_serve(alma) -> None:

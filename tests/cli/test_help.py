@@ -22,6 +22,7 @@ from alma.errors import (
     ScopeViolationError,
     StorageError,
     ValidationError,
+    install_line,
 )
 from alma_cli.app import app
 from alma_cli.exits import Exit, exit_code
@@ -187,7 +188,7 @@ def test_without_the_command_line_python_m_alma_says_what_to_install() -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
     assert ended.returncode == 2
-    assert ended.stderr == 'alma: the command line is not installed: pip install "alma-core[cli]"\n'
+    assert ended.stderr == f"alma: the command line is not installed: {install_line('cli')}\n"
     assert ended.stdout == ""
 
 

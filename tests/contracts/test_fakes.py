@@ -11,6 +11,7 @@ import pytest
 
 import alma.testing
 from alma import ALMA, EmbeddingError
+from alma.errors import install_line
 from alma.testing import (
     FixedClock,
     MockEmbedder,
@@ -143,7 +144,7 @@ def test_without_the_test_tools_the_fakes_work_and_the_contracts_name_the_extra(
         "except MissingDependencyError as error:\n    print(error)\n"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-    assert told == f'The contracts need {missing}, which is not installed: pip install "alma-core[testing]"'
+    assert told == f"The contracts need {missing}, which is not installed: {install_line('testing')}"
 
 
 def test_the_public_names_are_those_listed() -> None:

@@ -212,7 +212,7 @@ def test_without_the_package_a_domain_sets_no_rules_and_a_warning_says_so(
 
     with configured(tmp_path, "{domain: coding}") as alma:
         assert alma.agents["helena"].can_learn == ()
-    assert 'pip install "alma-core[harness]"' in caplog.text
+    assert '"alma-core[harness] @ git+URL' in caplog.text
 
 
 def test_the_calls_of_the_interface_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

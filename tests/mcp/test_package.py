@@ -9,7 +9,7 @@ import pytest
 
 import alma.mcp
 import alma_mcp
-from alma.errors import MissingDependencyError
+from alma.errors import MissingDependencyError, install_line
 
 
 def test_the_package_and_its_module_have_one_version() -> None:
@@ -35,7 +35,7 @@ def test_without_the_package_python_m_alma_mcp_says_what_to_install() -> None:
     script = "import sys; sys.modules['alma_mcp'] = None; from alma.mcp import main; main()"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ended.returncode == 2
-    assert ended.stderr == 'alma: the MCP server is not installed: pip install "alma-core[mcp]"\n'
+    assert ended.stderr == f"alma: the MCP server is not installed: {install_line('mcp')}\n"
 
 
 def test_without_the_package_its_names_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_columns_are_as_high_as_what_they_stand_for() -> None:
     markup = drawn("draw", column_chart(shown, {"a": "c1", "b": "c2"}, "memories"))
     bars = [
         tuple(map(float, found))
-        for found in re.findall(r'<rect x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', markup)
+        for found in re.findall(r'<rect x="[\d.]+%" y="([\d.]+)" width="[\d.]+%" height="([\d.]+)"', markup)
     ]
     (a_top, a_high), (b_top, b_high), (_, second) = bars
 
@@ -63,6 +63,15 @@ def test_columns_are_as_high_as_what_they_stand_for() -> None:
     assert second == pytest.approx(2 * a_high, abs=0.05)
     assert b_top + b_high == pytest.approx(a_top, abs=0.05)
     assert "1 Jan 2026: 40 memories (10 a, 30 b)" in markup
+
+
+@given(st.lists(st.tuples(st.dates(date(2025, 1, 1), date(2027, 1, 1)), st.just("a"), st.integers(1, 9)), min_size=1, max_size=9))
+def test_columns_and_their_marks_stay_on_the_chart_and_one_alone_is_no_slab(counts: list[tuple[date, str, int]]) -> None:
+    chart = column_chart(columns(counts)[1], {"a": "c1"}, "memories")
+    boxes = [box for _, group in chart.groups for box in group]
+
+    assert all(box.x >= 0 and box.x + box.width <= 100 and box.width < 10 for box in boxes)
+    assert all(0 < x < 100 for x, _ in chart.marks)
 
 
 def test_a_bar_is_cut_by_share() -> None:

@@ -145,7 +145,7 @@ def test_every_part_is_told(page: str, full: ALMA) -> None:
     ):
         assert title in text
     assert f"{full.get_stats().total:,}" in text
-    assert "the store verifies" in text
+    assert "the store was checked" in text
     assert "shared with all" in text
     assert "9 attempts" in text
 

@@ -249,8 +249,8 @@ def test_a_reserved_key_says_that_it_is_not_built_yet(write: Write, key: str) ->
 @pytest.mark.parametrize("name", ["postgres", "qdrant", "chroma", "pinecone", "azure"])
 def test_a_storage_of_another_package_names_the_package_and_its_extra(write: Write, name: str) -> None:
     told = problem(write(f"project_id: p\nstorage: {name}"))
-    assert f"storage: '{name}' comes with the package alma-{name}, which is not installed: pip install" in told
-    assert f'"alma-core[{name}]"; there is sqlite' in told
+    assert f"storage: '{name}' comes with the package alma-{name}, which is not installed; there is sqlite" in told
+    assert f'pip install "alma-core[{name}] @ git+URL#subdirectory=packages/alma-core"' in told
 
 
 def test_an_unknown_storage_lists_what_there_is(write: Write) -> None:

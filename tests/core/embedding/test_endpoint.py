@@ -441,7 +441,7 @@ except MissingDependencyError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert f'need {missing}, which is not installed: pip install "alma-core[openai]"' in done.stdout, done.stderr
+    assert f'need {missing}, which is not installed: pip install "alma-core[openai] @ git+URL' in done.stdout, done.stderr
 
 
 @pytest.mark.slow
@@ -457,7 +457,7 @@ except MissingDependencyError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert 'pip install "alma-core[sentence-transformers]"' in done.stdout, done.stderr
+    assert '"alma-core[sentence-transformers] @ git+URL' in done.stdout, done.stderr
 
 
 class TestOpenAIEmbedder(EmbedderContract):

@@ -133,4 +133,4 @@ except MissingDependencyError as error:
 """
     message = run_python(program)
     assert package in message
-    assert 'pip install "alma-core[local]"' in message
+    assert '"alma-core[local] @ git+URL' in message

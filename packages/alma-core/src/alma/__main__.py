@@ -3,11 +3,13 @@
 import sys
 from importlib.util import find_spec
 
+from alma.errors import install_line
+
 
 def main() -> None:
     """Runs the command line. Without it, says what to install."""
     if find_spec("alma_cli") is None:
-        print('alma: the command line is not installed: pip install "alma-core[cli]"', file=sys.stderr)
+        print(f"alma: the command line is not installed: {install_line('cli')}", file=sys.stderr)
         raise SystemExit(2)
     from alma_cli import main as run
 

@@ -30,6 +30,23 @@ class MissingDependencyError(ConfigurationError, ImportError):
     """An optional package is not installed. The message names the extra to install."""
 
 
+_PACKAGES = {
+    **{name: (name,) for name in ("cli", "files", "integration", "knowledge", "postgres", "testing")},
+    **{name: (name, "integration") for name in ("azure", "chroma", "harness", "pinecone", "qdrant")},
+    "agents": ("agents", "cli", "integration"),
+    "local": ("minilm",),
+    "mcp": ("mcp", "harness", "integration"),
+}
+"""The packages of ALMA that an extra of alma-core adds, with those that these need."""
+
+
+def install_line(extra: str) -> str:
+    """Returns the command that installs an extra of alma-core, from the repository: ALMA is on no package index."""
+    packages = [f"alma-core[{extra}]", *(f"alma-{name}" for name in _PACKAGES.get(extra, ()))]
+    named = (f'"{each} @ git+URL#subdirectory=packages/{each.partition("[")[0]}"' for each in packages)
+    return f"pip install {' '.join(named)} (URL is where ALMA was cloned from)"
+
+
 class ScopeViolationError(AlmaError):
     """An agent may not do this: missing scope, a category it cannot learn, or a memory it does not own."""
 

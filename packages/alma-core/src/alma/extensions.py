@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from types import MethodType, ModuleType
 from typing import Any
 
-from alma.errors import MissingDependencyError
+from alma.errors import MissingDependencyError, install_line
 
 
 def extension(package: str, extra: str, what: str) -> ModuleType:
     """Returns a module of a package beside the core. `MissingDependencyError` names the extra to install if the package is not there."""
     if find_spec(package.partition(".")[0]) is None:
-        raise MissingDependencyError(f'{what} not installed: pip install "alma-core[{extra}]"')
+        raise MissingDependencyError(f"{what} not installed: {install_line(extra)}")
     return import_module(package)
 
 

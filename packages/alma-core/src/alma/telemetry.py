@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from alma.errors import MissingDependencyError
+from alma.errors import MissingDependencyError, install_line
 from alma.memory.alma import ALMA, checked_alma
-from alma.memory.operation import STEP_METHOD, Operation, Watcher
+from alma.memory.operation import STEP_METHOD, Operation, Watcher, ids_of
 from alma.types.episodes import EpisodeRecord
-from alma.types.memories import Memory, Outcome
+from alma.types.memories import Outcome
 from alma.types.prompt import note
 from alma.types.slice import MemorySlice
 
@@ -52,7 +52,7 @@ def instrument(
     try:
         from opentelemetry import metrics, trace
     except ImportError as missing:
-        raise MissingDependencyError('telemetry needs OpenTelemetry: pip install "alma-core[otel]"') from missing
+        raise MissingDependencyError(f"telemetry needs OpenTelemetry: {install_line('otel')}") from missing
     tracer = trace.get_tracer("alma", tracer_provider=tracer_provider)
     meter = metrics.get_meter("alma", meter_provider=meter_provider)
     durations = meter.create_histogram("alma.memory.operation.duration", unit="s", description="Duration of memory operations.")
@@ -125,7 +125,7 @@ def attributes(operation: Operation, *, with_content: bool) -> dict[str, Any]:
     if operation.agent is not None:
         found["gen_ai.agent.name"] = operation.agent
     found["alma.method"] = operation.method
-    ids = _ids(result)
+    ids = ids_of(result)
     if ids is not None:
         found["gen_ai.memory.record.count"] = len(ids)
         if len(ids) == 1:
@@ -138,20 +138,6 @@ def attributes(operation: Operation, *, with_content: bool) -> dict[str, Any]:
     if with_content:
         found |= _content(operation)
     return found
-
-
-def _ids(result: Any) -> list[str] | None:
-    """Returns the ids of the memories that an operation returned or wrote; `None` where it does not say."""
-    if isinstance(result, MemorySlice):
-        return [item.memory.id for item in result.recalled]
-    if isinstance(result, Memory):
-        return [result.id]
-    if isinstance(result, list | tuple):
-        return [
-            each if isinstance(each, str) else str(each.id) for each in result if isinstance(each, str | Memory | EpisodeRecord)
-        ]
-    memory_ids = getattr(result, "memory_ids", None)
-    return [str(each) for each in memory_ids] if isinstance(memory_ids, list | tuple) else None
 
 
 def _verdict(result: Any) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import alma_minilm
-from alma.errors import EmbeddingError, MissingDependencyError
+from alma.errors import EmbeddingError, MissingDependencyError, install_line
 from alma.types.identity import Fingerprint
 
 try:
@@ -16,7 +16,7 @@ try:
     from tokenizers import Tokenizer
 except ImportError as missing:
     raise MissingDependencyError(
-        f'The minilm embedder needs {missing.name or "a package"}, which is not installed: pip install "alma-core[local]"'
+        f"The minilm embedder needs {missing.name or 'a package'}, which is not installed: {install_line('local')}"
     ) from missing
 
 if TYPE_CHECKING:

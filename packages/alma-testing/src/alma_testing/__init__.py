@@ -84,10 +84,10 @@ def _loaded(home: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in ("hypothesis", "pytest"):
             raise
-        from alma.errors import MissingDependencyError
+        from alma.errors import MissingDependencyError, install_line
 
         raise MissingDependencyError(
-            f'The contracts need {missing.name}, which is not installed: pip install "alma-core[testing]"'
+            f"The contracts need {missing.name}, which is not installed: {install_line('testing')}"
         ) from missing
 
 

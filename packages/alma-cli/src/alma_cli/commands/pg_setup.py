@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from alma.errors import ConfigurationError, MissingDependencyError
+from alma.errors import ConfigurationError, MissingDependencyError, install_line
 from alma_cli.options import JsonOption
 from alma_cli.output import print_json
 
@@ -37,7 +37,7 @@ def pg_setup(
     try:
         setup = import_module("alma_postgres.setup")
     except ImportError as error:
-        raise MissingDependencyError('needs alma-postgres: pip install "alma-core[postgres]"') from error
+        raise MissingDependencyError(f"needs alma-postgres: {install_line('postgres')}") from error
     sql = setup.setup_sql(schema, role, project or (), dimension=vectors)
     if json:
         print_json({"sql": sql})

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from alma.errors import ConfigurationError, MissingDependencyError
+from alma.errors import ConfigurationError, MissingDependencyError, install_line
 
 PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 """Settings with which all options, `--help` too, reach the server, which describes them."""
@@ -29,7 +29,7 @@ def serve(
     if what != "mcp":
         raise ConfigurationError(f"there is no server {what!r}; `alma serve mcp` is what there is")
     if find_spec("alma_mcp") is None:
-        raise MissingDependencyError('the MCP server is not installed: pip install "alma-core[mcp]"')
+        raise MissingDependencyError(f"the MCP server is not installed: {install_line('mcp')}")
     from alma_mcp import main
 
     main(context.args, program="alma serve mcp")

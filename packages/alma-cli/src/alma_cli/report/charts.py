@@ -1,4 +1,5 @@
-"""Charts over time as coordinates, which the templates draw. Each group of boxes has its figures as text, too."""
+"""Charts over time as coordinates, which the templates draw: across in percent, so that a chart is as wide as its page, and up in pixels, so that its
+letters stay readable. Each group of boxes has its figures as text, too."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,8 +7,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 MOST_COLUMNS = 48
-WIDTH, HEIGHT = 1000, 230
-_LEFT, _TOP, _BOTTOM = 44, 10, 26
+HEIGHT = 230
+_TOP, _BOTTOM = 10, 26
+_WIDEST = 8.0
+"""Percent of a chart that a column takes at most: one day alone would be a slab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle of a drawing, in its units; `rx` rounds the corners."""
+    """A rectangle of a drawing; `rx` rounds the corners. In a chart, `x` and `width` are percents, but for a mark: its `x` is that of its middle,
+    and its `width` is in pixels."""
 
     x: float
     y: float
@@ -35,6 +39,7 @@ class Box:
     colour: str
     rx: float = 0.0
     opacity: float = 1.0
+    is_mark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,10 @@ class Chart:
     and pairs of points to be joined."""
 
     what: str
-    left: int
     lines: Sequence[tuple[float, str]]
     marks: Sequence[tuple[float, str]]
     groups: Sequence[tuple[str, Sequence[Box]]]
     joined: Sequence[tuple[tuple[float, float], tuple[float, float]]] = ()
-    width: int = WIDTH
     height: int = HEIGHT
 
 
@@ -128,16 +131,13 @@ def timeline(
 def column_chart(shown: Sequence[Column], colours: Mapping[str, str], what: str) -> Chart:
     """Returns stacked columns over time; the parts of each from the bottom up in the order of `colours`."""
     top = nice_top(max(column.total for column in shown))
-    step = (WIDTH - _LEFT) / len(shown)
+    step = min(100 / len(shown), _WIDEST)
     grid = [top * quarter / 4 for quarter in range(5)]
     return Chart(
         f"{what} over time",
-        _LEFT,
         lines=[(up(value / top), f"{value:,.0f}" if value.is_integer() else "") for value in grid],
-        marks=spread([(_LEFT + (place + 0.5) * step, column.mark) for place, column in enumerate(shown)], most=6),
-        groups=[
-            (_title(column, what), _stack(column, colours, _LEFT + place * step, step, top)) for place, column in enumerate(shown)
-        ],
+        marks=spread([((place + 0.5) * step, column.mark) for place, column in enumerate(shown)], most=6),
+        groups=[(_title(column, what), _stack(column, colours, place * step, step, top)) for place, column in enumerate(shown)],
     )
 
 
@@ -147,7 +147,7 @@ def _title(column: Column, what: str) -> str:
 
 
 def _stack(column: Column, colours: Mapping[str, str], x: float, step: float, top: int) -> list[Box]:
-    gap = min(6.0, step * 0.2)
+    gap = min(0.6, step * 0.2)
     boxes, below = [], 0
     for name, colour in colours.items():
         count = column.parts.get(name, 0)
@@ -159,7 +159,7 @@ def _stack(column: Column, colours: Mapping[str, str], x: float, step: float, to
 
 
 def spread(marks: Sequence[tuple[float, str]], *, most: int) -> list[tuple[float, str]]:
-    """Returns about `most` of the marks under a chart, evenly spread, so that they do not overlap."""
+    """Returns about `most` of the marks under a chart, evenly spread, so that they do not overlap on a phone either."""
     every = max(1, math.ceil(len(marks) / most))
     return list(marks[every // 2 :: every])
 

@@ -6,12 +6,11 @@ from itertools import pairwise
 
 from alma.types.overview import RunsView
 from alma.types.strategies import Range, StrategyRecord
-from alma_cli.report.charts import WIDTH, Box, Chart, spread, up
+from alma_cli.report.charts import Box, Chart, spread, up
 from alma_cli.report.words import day, tone
 
 _MARGIN, _LENGTH, _MIDDLE = 7, 186, 10
 _DOT = 9
-_LEFT = 52
 _NEUTRAL = "c1"
 
 
@@ -35,8 +34,8 @@ def scale(row: StrategyRecord) -> Scale:
 
 def run_chart(groups: Sequence[RunsView]) -> Chart:
     """Returns the shares of successes in sequence, joined by a line, each with its interval and its number of runs."""
-    step = (WIDTH - _LEFT) / len(groups)
-    places = [_LEFT + (number + 0.5) * step for number in range(len(groups))]
+    step = 100 / len(groups)
+    places = [(number + 0.5) * step for number in range(len(groups))]
     points, marks, titled, last = [], [], [], 0
     for x, group in zip(places, groups, strict=True):
         first, last = last + 1, last + group.trials
@@ -44,7 +43,7 @@ def run_chart(groups: Sequence[RunsView]) -> Chart:
         marks.append((x, f"{last:,}"))
         titled.append((f"attempts {first:,} to {last:,}, {_point_title(group)}", _point(x, group)))
     lines = [(up(quarter / 4), f"{25 * quarter} %") for quarter in range(5)]
-    return Chart("share of successes over runs", _LEFT, lines, spread(marks, most=10), titled, list(pairwise(points)))
+    return Chart("share of successes over runs", lines, spread(marks, most=8), titled, list(pairwise(points)))
 
 
 def _point_title(group: RunsView) -> str:
@@ -54,8 +53,9 @@ def _point_title(group: RunsView) -> str:
 
 def _point(x: float, group: RunsView) -> list[Box]:
     upper, lower = up(group.interval.upper), up(group.interval.lower)
-    interval = Box(x - 4, upper, 8, max(lower - upper, 1.0), _NEUTRAL, rx=4, opacity=0.25)
-    return [interval, _dot(x, up(group.share), _NEUTRAL)]
+    height = max(lower - upper, 1.0)
+    dot = Box(x, up(group.share) - _DOT / 2, _DOT, _DOT, _NEUTRAL, rx=_DOT / 2, is_mark=True)
+    return [Box(x, upper, 8, height, _NEUTRAL, rx=4, opacity=0.25, is_mark=True), dot]
 
 
 def _dot(x: float, y: float, colour: str) -> Box:

@@ -1,6 +1,6 @@
 """Formats figures, times and names as text."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from alma.text import one_line, shortened
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic
@@ -70,7 +70,7 @@ def moment(at: datetime) -> str:
     return f"{at.day} {at:%b %Y, %H:%M}"
 
 
-def day(at: datetime) -> str:
+def day(at: date) -> str:
     """Returns a date."""
     return f"{at.day} {at:%b %Y}"
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from alma.config.paths import check_db_name
-from alma.errors import ConfigurationError, MissingDependencyError
+from alma.errors import ConfigurationError, MissingDependencyError, install_line
 from alma.scoring import LARGEST_WEIGHT
 from alma.text import name_nearest, quoted
 from alma.types.identity import Value
@@ -66,8 +66,8 @@ def check_storage(name: str) -> str:
     missing = {name: extra for name, extra in STORAGES_OF_PACKAGES.items() if name not in there}
     if extra := missing.get(name):
         raise MissingDependencyError(
-            f"storage: {name!r} comes with the package alma-{extra}, which is not installed: "
-            f'pip install "alma-core[{extra}]"; there is {", ".join(there)}'
+            f"storage: {name!r} comes with the package alma-{extra}, which is not installed; there is {', '.join(there)}. Install it: "
+            f"{install_line(extra)}"
         )
     return _one_of("storage", name, there, tuple(missing))
 

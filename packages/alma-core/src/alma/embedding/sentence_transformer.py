@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
+from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError, install_line
 from alma.types.identity import Fingerprint
 
 try:
@@ -20,7 +20,7 @@ try:
 except ImportError as missing:
     raise MissingDependencyError(
         f"The sentence-transformers embedder needs {missing.name or 'a package'}, which is not installed: "
-        'pip install "alma-core[sentence-transformers]"'
+        f"{install_line('sentence-transformers')}"
     ) from missing
 
 if TYPE_CHECKING:

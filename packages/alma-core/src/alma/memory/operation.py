@@ -1,14 +1,21 @@
-"""The one wrapper of public methods: checks flags, reports to watchers, numbers the call, names damage."""
+"""The one wrapper of public methods: checks flags, reports to watchers and to the log, numbers the call, names damage."""
 
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
+from time import perf_counter
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from alma.calls import HERE, NUMBERS, check_flags, flags_of
 from alma.errors import AlmaError, CorruptStoreError
+from alma.types.episodes import EpisodeRecord
+from alma.types.memories import Memory
+from alma.types.slice import MemorySlice
+
+_LOG = logging.getLogger("alma")
 
 M = TypeVar("M", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -69,17 +76,37 @@ class Watched(Protocol):
 
 @contextmanager
 def reported(store: Watched, operation: Operation) -> Iterator[Operation]:
-    """Reports the block to the watchers. The block sets the result."""
+    """Reports the block to the watchers, and in one line at level DEBUG, without any text. The block sets the result."""
+    start = perf_counter()
     with ExitStack() as stack:
         for watcher in store.watchers:
             stack.enter_context(watcher(operation))
         yield operation
+    if _LOG.isEnabledFor(logging.DEBUG):
+        ids, spent = ids_of(operation.result) or [], 1000 * (perf_counter() - start)
+        said = (operation.method, operation.project_id, len(ids), spent, " ".join(ids))
+        _LOG.debug("%s in project %r: %d memories in %.1f ms %s", *said)
+
+
+def ids_of(result: Any) -> list[str] | None:
+    """Returns the ids of the memories that an operation returned or wrote; `None` where it does not say."""
+    if isinstance(result, MemorySlice):
+        return [item.memory.id for item in result.recalled]
+    if isinstance(result, Memory):
+        return [result.id]
+    if isinstance(result, list | tuple):
+        return [
+            each if isinstance(each, str) else str(each.id) for each in result if isinstance(each, str | Memory | EpisodeRecord)
+        ]
+    memory_ids = getattr(result, "memory_ids", None)
+    return [str(each) for each in memory_ids] if isinstance(memory_ids, list | tuple) else None
 
 
 def operation(method: M) -> M:
     """Wraps a public method. Signature and documentation stay.
 
-    A flag that is neither `True` nor `False` is a `ValidationError`. A method of `OPERATIONS` is reported where the store has watchers. An
+    A flag that is neither `True` nor `False` is a `ValidationError`. A method of `OPERATIONS` is reported where the store has watchers or the
+    log takes DEBUG. An
     unexpected error is a `CorruptStoreError` if the store is damaged.
     """
     return _wrap(method, inspect.signature(method), is_forwarded=False)  # type: ignore[return-value] # it is called like the method
@@ -106,7 +133,7 @@ def _wrap(function: Callable[..., Any], signature: inspect.Signature, *, is_forw
         try:
             room = self._room
             target = room if is_forwarded else self
-            if reports and room.store.watchers:
+            if reports and (room.store.watchers or _LOG.isEnabledFor(logging.DEBUG)):
                 with reported(room.store, _describe(room, function.__name__, signature, args, kwargs)) as described:
                     check_flags(flags, (target, *args), kwargs)
                     described.result = function(target, *args, **kwargs)

@@ -2,7 +2,7 @@
 
 import os
 
-from alma.errors import ConfigurationError, CorruptStoreError, MissingDependencyError
+from alma.errors import ConfigurationError, CorruptStoreError, MissingDependencyError, install_line
 from alma.storage.relational.seal import RowName
 
 try:
@@ -12,7 +12,7 @@ try:
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 except ImportError as error:
     raise MissingDependencyError(
-        'Encryption needs cryptography, which is not installed: pip install "alma-core[encryption]"'
+        f"Encryption needs cryptography, which is not installed: {install_line('encryption')}"
     ) from error
 
 KEY_BYTES = 32
