@@ -78,6 +78,14 @@ def fix(known: str, asked: str, *, of: str = "pytest tests/a.py", when: str = "p
         ("fatal: Could not resolve host: a.example", "fatal: Could not resolve host: b.example"),
         ("Error: listen EADDRINUSE: address already in use :::3000", "Error: connect ECONNREFUSED 127.0.0.1:5432"),
         ("KeyError: 'user_id'", "ValidationError: field 'user_id' is missing"),
+        # that a task of a runner failed says nothing of why, so nothing is answered, for its own command either
+        ("make: *** [Makefile:3: test] Error 1", "make: *** [Makefile:9: test] Error 1"),
+        ("[test] ERROR task failed", "[test] ERROR task failed"),
+        ("error: Recipe `test` failed on line 3 with exit code 1", "error: Recipe `test` failed on line 3 with exit code 1"),
+        (
+            'connection to server at "localhost", port 5432 failed: Connection refused',
+            "Error 111 connecting to localhost:6379. Connection refused.",
+        ),
     ],
 )
 def test_the_fix_of_another_thing_is_not_given(known: str, asked: str) -> None:
@@ -90,7 +98,6 @@ def test_the_fix_of_another_thing_is_not_given(known: str, asked: str) -> None:
         ("AssertionError: assert 1 == 2", "AssertionError: assert 3 == 4"),
         ("TypeError: 'NoneType' object is not subscriptable", "TypeError: 'NoneType' object is not subscriptable"),
         ("npm ERR! code ELIFECYCLE", "npm ERR! code ELIFECYCLE"),
-        ("make: *** [Makefile:3: test] Error 1", "make: *** [Makefile:9: test] Error 1"),
         ("Segmentation fault (core dumped)", "Segmentation fault (core dumped)"),
     ],
 )
