@@ -140,6 +140,10 @@ _COMMON = frozenset(
 
 _TELLING, _CLEAR, _SAYING = 8.0, 5.0, 3.0
 """Weight at least of the words of an error that is about something, of a failure with its reason, and of one that says anything."""
+_SHOWN = 300
+"""Characters of an error that are kept."""
+_MOST_WEIGHED = 50
+"""Lines of an output of which the words are weighed, those of the best form: some milliseconds each."""
 _MOST_OUTPUT, _LONGEST_LINE = 50_000, 1_000
 """Characters at either end of an output, and of a line, that are read: a pattern may take time that grows with the square of the length."""
 
@@ -156,15 +160,20 @@ def error_of(output: str) -> str:
     ]
     lines = [_LABEL.sub("", line) for line in lines]
     named = [line for line in lines if (_STRONG.match(line) or _ERROR.match(line)) and not _EXITED.search(line)]
-    line = max(reversed(named), key=_clearness, default=(lines or [""])[-1])
-    return masked(re.sub(r"^E\s{2,}", "", line))[:300]
+    likely = sorted(named, key=_form)[-_MOST_WEIGHED:]
+    line = max(reversed(likely), key=_clearness, default=(lines or [""])[-1])
+    return masked(re.sub(r"^E\s{2,}", "", line))[:_SHOWN]
+
+
+def _form(line: str) -> tuple[int, bool]:
+    """Returns the rank of a line by its form: 0 for a conclusion, 1 for advice, 2 for an error; and True where it names the error."""
+    return 0 if _CONCLUSION.match(line) else 1 if _ADVICE.match(line) else 2, bool(_STRONG.match(line))
 
 
 def _clearness(line: str) -> tuple[int, bool]:
     """Returns how much a line says of an error. Of equal lines the last counts."""
-    is_vague = _is_vague(_QUOTES.sub(" ", line), _CLEAR)
-    rank = 0 if _CONCLUSION.match(line) else 1 if _ADVICE.match(line) else 2 if is_vague else 3
-    return rank, bool(_STRONG.match(line))
+    rank, is_named = _form(line)
+    return rank + (rank == 2 and not _is_vague(_QUOTES.sub(" ", line[:_SHOWN]), _CLEAR)), is_named
 
 
 def _is_vague(line: str, clear: float) -> bool:
