@@ -28,10 +28,10 @@ _CONCLUSION = re.compile(
 _LABEL = re.compile(r"^(?:\[(?!(?:error|warn|info)\w*\])[\w:./@#-]+\]|[\w.-]+\s+[|>])\s+(?=\S)", re.IGNORECASE)
 """The name of a task that a runner writes before each line of it: `[test] …`, `web-1  | …`, `nox > …`."""
 
-_STATUS = r"(?:N|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])\b"
+_STATUS = r"(?:N|[1-9]\d?|1\d\d|255)\b"
 _EXITED = re.compile(
     rf"\bexit(?:s|ed|ing)?\b(?:\W+(?:with|exit|code|status|value|of|is|was))*\W{{0,3}}{_STATUS}(?!\.?\d)"
-    rf"|\b(?:status|code|error|returned?)\b(?: code)?\W{{0,3}}{_STATUS}\W*(?:$|[\[(])",
+    rf"|(?<!error )\b(?:status|code)\b(?: code)?\W{{0,3}}{_STATUS}\W*(?:$|[\[(])|(?:\]|\*\*\*) error(?: code)? {_STATUS}$",
     re.IGNORECASE,
 )
 """The status with which a program ended, in the words of the one that ran it. `tests/agents/test_error_lines.py` measures this and what follows
