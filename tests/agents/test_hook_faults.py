@@ -52,6 +52,7 @@ PAYLOADS: dict[str, dict[str, Any]] = {
         "tool_use_id": "t", "tool_response": {"output": "x", "exit": 1},
     },
 }  # fmt: skip
+"""The least of a payload of each host. Where each form is written down stands in `test_hosts_today.py`."""
 
 
 def folder_of(project: Path) -> str:

@@ -1,12 +1,16 @@
-"""Payloads as each host writes them now, each with the place where its form is written down. Ids, mails and folders are made up."""
+"""Payloads as each host writes them now. Beside each stands the page of the host's documentation that gives its form, and what was captured from a
+host at work where the page says less. Ids, mails and folders are made up."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from alma import ALMA
-from alma_agents import spool
+from alma_agents import index, spool
 from alma_agents.hook import answered
 from alma_agents.hosts import event_of
 from alma_agents.learning import learn_spools
@@ -16,31 +20,55 @@ CURSOR = {
     "tool_input": {"command": "go build ./...", "cwd": "/work", "timeout": 30000}, "tool_use_id": "u1", "session_id": "c1",
     "cursor_version": "2026.10.01-e373342", "workspace_roots": ["/work"], "user_email": "dev@example.com", "transcript_path": None,
 }  # fmt: skip
-"""Captured from cursor-agent 2026.10.01: forgeprint/forgelore, testdata/agents/cursor/2026.10.01."""
+"""Hooks, Cursor documentation, https://cursor.com/docs/hooks (postToolUse, postToolUseFailure, sessionStart, sessionEnd). The other keys are captured
+from cursor-agent 2026.10.01: forgeprint/forgelore, testdata/agents/cursor/2026.10.01."""
 
 COPILOT = {
     "sessionId": "p1", "timestamp": 1791176774359, "cwd": "/work", "toolName": "bash",
     "toolArgs": {"command": "go build ./...", "description": "Build.", "mode": "sync", "initial_wait": 30},
 }  # fmt: skip
-"""Captured from Copilot CLI 1.0.91: forgeprint/forgelore, testdata/agents/copilot-cli/1.0.91. No event is named."""
+"""GitHub Copilot hooks reference, GitHub Docs, https://docs.github.com/en/copilot/reference/hooks-reference (camelCase input: no event is named).
+The last line of an answer is captured from Copilot CLI 1.0.91: forgeprint/forgelore, testdata/agents/copilot-cli/1.0.91."""
+
+COPILOT_PASCAL = {
+    "hook_event_name": "PostToolUse", "session_id": "p1", "timestamp": "2026-10-05T22:34:50.158Z", "cwd": "/work", "tool_name": "bash",
+    "tool_input": {"command": "go build ./..."},
+}  # fmt: skip
+"""The same page, VS Code compatible input: what events named in PascalCase get."""
 
 GEMINI = {
     "session_id": "g1", "transcript_path": "/home/dev/.gemini/tmp/x/chats/session-1.jsonl", "cwd": "/work", "hook_event_name": "AfterTool",
     "timestamp": "2026-10-05T22:34:50.158Z", "tool_name": "run_shell_command", "tool_input": {"command": "go build ./..."},
 }  # fmt: skip
-"""Captured from Gemini CLI 0.62.0: forgeprint/forgelore, testdata/agents/gemini-cli/0.62.0."""
+"""Hooks reference, Gemini CLI documentation, https://geminicli.com/docs/hooks/reference (Base input schema, AfterTool). What llmContent holds is
+captured from Gemini CLI 0.62.0: forgeprint/forgelore, testdata/agents/gemini-cli/0.62.0."""
 
 CODEX = {
     "session_id": "x1", "turn_id": "t1", "transcript_path": None, "cwd": "/work", "hook_event_name": "PostToolUse", "model": "gpt-6",
     "permission_mode": "default", "tool_name": "Bash", "tool_input": {"command": "go build ./..."}, "tool_use_id": "call_1",
 }  # fmt: skip
-"""openai/codex, codex-rs/hooks/schema/generated/post-tool-use.command.input.schema.json; the answer is a text (openai/codex#42864, #34289)."""
+"""Hooks, OpenAI developers, https://developers.openai.com/codex/hooks. Types of the keys: openai/codex,
+codex-rs/hooks/schema/generated/post-tool-use.command.input.schema.json. The answer of a command is a text, with or without a header."""
 
 CLAUDE = {
     "session_id": "s1", "transcript_path": "/home/dev/.claude/projects/x/s1.jsonl", "cwd": "/work", "permission_mode": "acceptEdits",
     "effort": {"level": "high"}, "tool_name": "Bash", "tool_input": {"command": "go build ./...", "description": "Build"}, "tool_use_id": "u1",
 }  # fmt: skip
-"""Captured from Claude Code 2.1.291: forgeprint/forgelore, testdata/agents/claude-code/2.1.291."""
+"""Hooks reference, Claude Code Docs, https://code.claude.com/docs/en/hooks (Common input fields, PostToolUse, PostToolUseFailure). Captured from
+Claude Code 2.1.291: forgeprint/forgelore, testdata/agents/claude-code/2.1.291."""
+
+OPENHANDS = {
+    "event_type": "PostToolUse", "tool_name": "terminal", "tool_input": {"command": "go build ./..."}, "session_id": "o1", "working_dir": "/work",
+}  # fmt: skip
+"""Hooks, OpenHands documentation, https://docs.openhands.dev/openhands/usage/customization/hooks (Input). The page names `tool_response` and not what
+it holds: that is an observation of a terminal in OpenHands/software-agent-sdk."""
+
+OPENCODE = {
+    "hook_event_name": "tool.after", "session_id": "n1", "cwd": "/work", "tool_name": "bash", "tool_use_id": "call_1",
+    "tool_input": {"command": "go build ./..."},
+}  # fmt: skip
+"""Plugins, opencode documentation, https://opencode.ai/docs/plugins/ (tool.execute.after). The plugin that `alma install opencode` writes sends the
+output and `metadata.exit` of a call in this form."""
 
 SAID = "# example.com/broken/cmd/app\ncmd/app/main.go:4:2: undefined: greet"
 
@@ -73,7 +101,6 @@ def cursor_failure(kind: str, **more: object) -> dict[str, object]:
 
 JUDGED = {
     "cursor, captured: a pass": ("cursor", cursor({"output": SAID, "exitCode": 0}), True, SAID),
-    # https://cursor.com/docs/hooks: "tool_output": "{\"exitCode\":0,\"stdout\":\"...\"}"
     "cursor, documented: a pass": ("cursor", cursor({"exitCode": 0, "stdout": SAID}), True, SAID),
     "cursor, documented: a status": ("cursor", cursor({"exitCode": 2, "stdout": "building", "stderr": SAID}), False, f"building\n{SAID}"),
     "cursor, documented: on one stream": ("cursor", cursor({"exitCode": 1, "stdout": "", "stderr": SAID}), False, SAID),
@@ -83,6 +110,12 @@ JUDGED = {
     "cursor: broken off": ("cursor", cursor_failure("error", is_interrupt=True), None, SAID),
     "copilot, captured": ("copilot", copilot(f"{SAID}\n<shellId: 0 completed with exit code 1>"), False, None),
     "copilot, another shell": ("copilot", copilot(f"{SAID}\n<shellId: build-7 completed with exit code 0>"), True, None),
+    "copilot, pascal case": (
+        "copilot",
+        {**COPILOT_PASCAL, "tool_result": {"result_type": "success", "text_result_for_llm": f"{SAID}\n<shellId: 0 completed with exit code 2>"}},
+        False, None,
+    ),
+    "copilot: a failure": ("copilot", {**COPILOT, "error": f"{SAID}\n<shellId: 0 completed with exit code 1>"}, False, None),
     "copilot, former": ("copilot", copilot(f"{SAID}\n<exited with exit code 2>"), False, None),
     "copilot, running on": ("copilot", copilot(f"{SAID}\n<shellId: 0 is still running>"), None, None),
     "gemini, captured: a failure": ("gemini", gemini(f"Output: {SAID}\nExit Code: 1\nProcess Group PGID: 72958"), False, None),
@@ -100,6 +133,16 @@ JUDGED = {
         {**CLAUDE, "hook_event_name": "PostToolUse",
          "tool_response": {"stdout": SAID, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}}, True, SAID,
     ),
+    "openhands: a failure": (
+        "openhands",
+        {**OPENHANDS, "tool_response": {"content": [{"type": "text", "text": SAID}], "command": "go build ./...", "exit_code": 2, "is_error": False}},
+        False, SAID,
+    ),
+    "openhands: running on": (
+        "openhands", {**OPENHANDS, "tool_response": {"content": [{"type": "text", "text": SAID}], "exit_code": -1, "is_error": False}}, None, SAID,
+    ),
+    "opencode: a failure": ("opencode", {**OPENCODE, "tool_response": {"output": SAID, "exit": 1}}, False, SAID),
+    "opencode: a pass": ("opencode", {**OPENCODE, "tool_response": {"output": SAID, "exit": 0}}, True, SAID),
 }  # fmt: skip
 
 
@@ -143,7 +186,7 @@ ENDS = {
     "copilot": {"sessionId": "p2", "timestamp": 1791176775634, "reason": "complete"},
     "codex": {"session_id": "x2", "transcript_path": None, "hook_event_name": "SessionEnd", "reason": "other"},
 }
-"""Codex has it since 0.145.0 (openai/codex#33895): when a session is closed or archived, or after 30 minutes."""
+"""Codex has it since 0.145.0: when a session is closed or archived, or after 30 minutes."""
 
 
 @pytest.mark.parametrize(("host", "payload"), [*STARTS.items(), *ENDS.items()])
@@ -224,6 +267,34 @@ def test_a_session_with_nothing_new_is_not_read_again(project: Path) -> None:
         answered(start, "claude-code", start=lambda *_, number=number: begun.append(number))
         learn_spools(str(project / ".alma" / "agents"))
     assert begun == [2]
+
+
+def ran(host: str, session: str, command: str, code: int, cwd: str) -> dict[str, object]:
+    """Returns the payload of a command of a host that reports no end of a session."""
+    said = "ModuleNotFoundError: No module named 'flask'" if code else "ok"
+    shared = {"session_id": session, "cwd": cwd, "tool_use_id": f"{session} {command} {code}", "tool_input": {"command": command}}
+    if host == "cursor":
+        output = json.dumps({"exitCode": code, "stdout": "", "stderr": said})
+        return {**CURSOR, **shared, "hook_event_name": "postToolUse", "workspace_roots": [cwd], "tool_output": output}
+    return {**CODEX, **shared, "tool_response": f"Wall time: 1.2 seconds\nProcess exited with code {code}\nOutput:\n{said}"}
+
+
+def drive(host: str, payload: dict[str, object]) -> str:
+    command = [sys.executable, "-P", "-m", "alma_agents", "hook", host]
+    ended = subprocess.run(command, input=json.dumps(payload), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+@pytest.mark.parametrize("host", ["cursor", "codex"])
+def test_what_a_session_without_an_end_repaired_is_shown_in_the_next_one(project: Path, host: str) -> None:
+    for command, code in (("pytest -q", 1), ("pip install flask", 0), ("pytest -q", 0)):
+        drive(host, ran(host, "one", command, code, str(project)))
+    drive(host, {**STARTS[host], "cwd": str(project), "workspace_roots": [str(project)]})
+    folder, deadline = str(project / ".alma" / "agents"), time.monotonic() + 120
+    while not index.load(folder).get("fixes") and time.monotonic() < deadline:  # the learner was started at the session's start
+        time.sleep(0.1)
+    assert "pip install flask" in drive(host, ran(host, "two", "pytest -q", 1, str(project)))
 
 
 def test_a_long_answer_of_cursor_keeps_its_status_in_the_spool(project: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,15 @@ def test_a_pipe_in_the_place_of_a_file_holds_no_hook(agents: Path, name: str) ->
     hook_run.start()
     hook_run.join(60)
     assert said == [""]
+
+
+@pytest.mark.parametrize("make", [lambda path: os.symlink("/nowhere", path), os.mkfifo, os.mkdir], ids=["link", "pipe", "folder"])
+def test_whatever_is_in_the_place_of_the_lock_no_event_is_lost(agents: Path, make: Callable[[Path], None]) -> None:
+    spool.append(str(agents), "another", {"host": "claude-code", "payload": PAYLOAD})
+    make(agents / "learner.lock")
+    payload = {**PAYLOAD, "cwd": str(agents.parent.parent)}
+    assert hook.answered(payload, "claude-code", start=lambda *_: None) == ""
+    assert [record["host"] for record in spool.of_session(str(agents), SESSION)] == ["claude-code"]
 
 
 def test_an_index_of_gigabytes_is_not_read(agents: Path) -> None:

@@ -78,6 +78,25 @@ def fix(known: str, asked: str, *, of: str = "pytest tests/a.py", when: str = "p
         ("fatal: Could not resolve host: a.example", "fatal: Could not resolve host: b.example"),
         ("Error: listen EADDRINUSE: address already in use :::3000", "Error: connect ECONNREFUSED 127.0.0.1:5432"),
         ("KeyError: 'user_id'", "ValidationError: field 'user_id' is missing"),
+        # that a task of a runner failed says nothing of why, so nothing is answered, for its own command either
+        ("make: *** [Makefile:3: test] Error 1", "make: *** [Makefile:9: test] Error 1"),
+        ("[test] ERROR task failed", "[test] ERROR task failed"),
+        ("expected 3 to be 4\n[test] ERROR task failed", "expected the cart to be empty\n[test] ERROR task failed"),
+        (
+            'a.go:3:2: "io" imported and not used\n[test] ERROR task failed',
+            "b.go:9:4: undefined: greet\n[test] ERROR task failed",
+        ),
+        (
+            "src/a.css: unexpected '}'\nscons: building terminated because of errors.",
+            "src/b.css: missing '{'\nscons: building terminated because of errors.",
+        ),
+        ("curl: (7) Failed to connect to localhost port 9200", "curl: (7) Failed to connect to localhost port 5601"),
+        ("Error: Request failed with status code 401", "Error: Request failed with status code 429"),
+        ("error: Recipe `test` failed on line 3 with exit code 1", "error: Recipe `test` failed on line 3 with exit code 1"),
+        (
+            'connection to server at "localhost", port 5432 failed: Connection refused',
+            "Error 111 connecting to localhost:6379. Connection refused.",
+        ),
     ],
 )
 def test_the_fix_of_another_thing_is_not_given(known: str, asked: str) -> None:
@@ -90,7 +109,6 @@ def test_the_fix_of_another_thing_is_not_given(known: str, asked: str) -> None:
         ("AssertionError: assert 1 == 2", "AssertionError: assert 3 == 4"),
         ("TypeError: 'NoneType' object is not subscriptable", "TypeError: 'NoneType' object is not subscriptable"),
         ("npm ERR! code ELIFECYCLE", "npm ERR! code ELIFECYCLE"),
-        ("make: *** [Makefile:3: test] Error 1", "make: *** [Makefile:9: test] Error 1"),
         ("Segmentation fault (core dumped)", "Segmentation fault (core dumped)"),
     ],
 )

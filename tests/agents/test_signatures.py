@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma_agents.signatures import error_of, masked, words_of
+from alma_agents.signatures import error_of, masked, nearness, words_of
 
 PATH = re.compile(r"(?:(?<![\w.@~+/\\-])[A-Za-z]:)?(?:[\w.@~+-]*[/\\])+([\w.@+-]+)")
 """A path, as plainly as it can be said; for a long word it takes time that grows with the square of the length."""
@@ -108,3 +108,81 @@ def test_counts_at_the_end_of_an_output_are_not_its_error(output: str, error: st
 
 def test_counts_are_the_error_where_no_other_line_names_one() -> None:
     assert error_of("1 failed, 8 passed in 0.37s") == error_of("1 failed, 8 passed in 1.02s") == "N failed, N passed in N"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            'connection to server at "localhost" (127.0.0.1), port 5432 failed: Connection refused',
+            "Error 111 connecting to localhost:6379. Connection refused.",
+        ),
+        ("dial tcp 127.0.0.1:5432: connect: connection refused", "dial tcp 127.0.0.1:6379: connect: connection refused"),
+        ("Error: connect ECONNREFUSED db.internal:5432", "Error: connect ECONNREFUSED db.internal:9200"),
+        ("Error: listen EADDRINUSE: address already in use :::3000", "Error: listen EADDRINUSE: address already in use :::8080"),
+        (
+            "ConnectionError: HTTPConnectionPool(host='localhost', port=8080): Max retries exceeded",
+            "ConnectionError: HTTPConnectionPool(host='localhost', port=9000): Max retries exceeded",
+        ),
+        (
+            "RequestError: request to http://localhost:8080/api/items failed with status 401",
+            "RequestError: request to http://localhost:8080/api/items failed with status 503",
+        ),
+        ("error: package shop requires python >=3.11", "error: package shop requires python >=3.13"),
+        ("OSError: [Errno 28] cannot write shop.db", "OSError: [Errno 30] cannot write shop.db"),
+    ],
+)
+def test_errors_that_give_other_numbers_to_one_thing_are_two(one: str, other: str) -> None:
+    words, others = words_of(error_of(one)), words_of(error_of(other))
+    assert nearness(words, words) >= 0.62
+    assert nearness(words, others) == nearness(others, words) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("src/shop/cart.py:12: error: Name 'total' is not defined", "lib/shop/cart.py:98: error: Name 'total' is not defined"),
+        ("Makefile:12: unexpected name 'shop'", "Makefile:31: unexpected name 'shop'"),
+        ("TimeoutError: no answer of 'shop' after 30 seconds", "TimeoutError: no answer of 'shop' after 31 seconds"),
+        ("E   assert total == 5, 'cart'", "E   assert total == 7, 'cart'"),
+        ("fatal: 'shop' failed in 0.37s, pid 812", "fatal: 'shop' failed in 1.02s, pid 90"),
+    ],
+)
+def test_numbers_of_one_run_make_no_other_error(one: str, other: str) -> None:
+    assert nearness(words_of(error_of(one)), words_of(error_of(other))) >= 0.9
+
+
+RUNNERS = [
+    "[test] ERROR task failed", "[lint:go] ERROR task failed", 'task: Failed to run task "test": exit status 1',
+    "error: Recipe `test` failed on line 3 with exit code 1", "npm ERR! Lifecycle script `test` failed with error:",
+    " ELIFECYCLE  Command failed with exit code 1.", "error Command failed with exit code 1.", 'error: script "test" exited with code 1',
+    "Error: Process completed with exit code 1.", "nox > Session tests failed.", "make: *** [Makefile:12: test] Error 2",
+    "Execution failed for task ':app:test'.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("last", RUNNERS)
+def test_the_last_line_of_a_runner_is_no_error(last: str) -> None:
+    assert error_of(f"src/a.go:4:2: undefined: greet\n{last}\n") == "a.go:N: undefined: greet"
+
+
+@pytest.mark.parametrize("label", ["[test] ", "web-1  | ", "[app:lint] "])
+def test_the_name_of_a_task_before_each_line_hides_no_error(label: str) -> None:
+    output = (
+        f"{label}$ pytest\n{label}ModuleNotFoundError: No module named 'flask'\n{label}1 error in 0.1s\n{label}ERROR task failed"
+    )
+    assert error_of(output) == "ModuleNotFoundError: No module named 'flask'"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Connection to the message queue failed",
+        "error: unknown command",
+        "KeyError: status",
+        "permission denied",
+        "ValueError: exit code",
+    ],
+)
+def test_a_short_error_is_none_of_a_runner(line: str) -> None:
+    assert words_of(line)

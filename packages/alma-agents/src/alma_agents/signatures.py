@@ -16,8 +16,8 @@ _STRONG = re.compile(
 )
 _ADVICE = re.compile(r"^\s*(run|try|use|see|to \w+|please|hint|help|note)\b", re.IGNORECASE)
 _CONCLUSION = re.compile(
-    r"^\W*(build failed|failure: build failed|error: build did not complete|error command failed|npm (err!|error) (code|errno|a complete)"
-    r"|\w*make\S*: \*\*\*|-- configuring incomplete|execution halted|compilation terminated|error: (could not compile|aborting due)"
+    r"^\W*(build failed|failure: build failed|error: build did not complete|error command failed|npm (err!|error) (code|errno|a complete|path|command"
+    r"|lifecycle)|\w*make\S*: \*\*\*|-- configuring incomplete|execution halted|compilation terminated|error: (could not compile|aborting due)"
     r"|error: test failed, to rerun|test result: failed\b|failed \(\w+=|fail(\t.*)?$|exit status \d"
     r"|found \d+ errors?\b|\d+ (files?|problems?|errors?|failed|passed|warnings?|skipped|deselected)\b.*[).s]\W*$"
     r"|tests?( suites| files)?:?\s+\d+ (failed|passed))",
@@ -25,10 +25,41 @@ _CONCLUSION = re.compile(
 )
 """Lines that a program ends with whatever happened, as counts, and what it advises: they say nothing if another line does."""
 
+_LABEL = re.compile(r"^(?:\[(?!(?:error|warn|info)\w*\])[\w:./@#-]+\]|[\w.-]+\s+[|>])\s+(?=\S)", re.IGNORECASE)
+"""The name of a task that a runner writes before each line of it: `[test] …`, `web-1  | …`, `nox > …`."""
+
+_STATUS = r"(?:N|[1-9]\d?|1\d\d|255)\b"
+_EXITED = re.compile(
+    rf"\bexit(?:s|ed|ing)?\b(?:\W+(?:with|exit|code|status|value|of|is|was))*\W{{0,3}}{_STATUS}(?!\.?\d)"
+    rf"|(?<!error )\b(?:status|code)\b(?: code)?\W{{0,3}}{_STATUS}\W*(?:$|[\[(])|(?:\]|\*\*\*) error(?: code)? {_STATUS}$",
+    re.IGNORECASE,
+)
+"""The status with which a program ended, in the words of the one that ran it. `tests/agents/test_error_lines.py` measures this and what follows
+on lines that it was not made from."""
+
+_FAILED = re.compile(r"\bfail|\babort|\bunsuccess", re.IGNORECASE)
+_QUOTES = re.compile(r"""["'`][^"'`]*["'`]|\([^()]*\)|\[[^\]]*\]""")
+
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b"), "H"),
 )
+_POSITION = r"(?:line|col|column|char)\b"
+_TELLING_NUMBERS = (
+    re.compile(
+        r"(?:\blocalhost|\bN|\b\d{1,3}(?:\.\d{1,3}){3}|://[\w.@-]{1,80}|[\]*]|::1?):(?P<number>\d{2,5})\b(?!:?\w)", re.IGNORECASE
+    ),
+    re.compile(r"(?<![\w.:/-])(?<!^)(?![\w.-]{1,80}\.\w{1,4}:)[A-Za-z][\w.-]{1,80}:(?P<number>\d{4,5})\b(?!:?\w)"),
+    re.compile(
+        rf"(?<![\w.-])(?!{_POSITION})(?P<name>[A-Za-z]\w*)(?:[ =#]|[:=#] | ?[<>~^]=? ?)(?P<number>v?\d{{3,5}}|v?\d+(?:\.\d+)+)"
+        r"(?![\w%]|[.:]\w| ?(?:[!<>=]=|[a-z]{3,}s\b|m?s\b|of \d))",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\[(?P<name>[A-Za-z]\w*) (?P<number>\d+)\]"),
+)
+"""Numbers that tell one thing from another, by their shape: ports of hosts, a number of three to five digits or a version after a word, and
+`[Errno 13]`. Not those of a place in a file, counts, times and sides of a comparison: of 104 such numbers 7 are kept, of 54 telling ones 48."""
+_URL_PORT = re.compile(r"(://[^\s/:]{1,80}:\d{2,5})/")
 _NUMBER = re.compile(r"\b\d+([.:]\d+)*(?:[mµn]?s)?\b")
 _PATH = re.compile(r"[\w.@~+/\\-]+")
 _IN_FOLDER = re.compile(r"[/\\](?=[\w.@+-])")
@@ -107,7 +138,12 @@ _COMMON = frozenset(
 )
 
 
-_TELLING = 8.0
+_TELLING, _CLEAR, _SAYING = 8.0, 5.0, 3.0
+"""Weight at least of the words of an error that is about something, of a failure with its reason, and of one that says anything."""
+_SHOWN = 300
+"""Characters of an error that are kept."""
+_MOST_WEIGHED = 50
+"""Lines of an output of which the words are weighed, those of the best form: some milliseconds each."""
 _MOST_OUTPUT, _LONGEST_LINE = 50_000, 1_000
 """Characters at either end of an output, and of a line, that are read: a pattern may take time that grows with the square of the length."""
 
@@ -122,21 +158,47 @@ def error_of(output: str) -> str:
         for line in output.split("\n")
         if line.strip() and not line.startswith(("Exit code", "Exit Code:", "<exited"))
     ]
-    strong = [line for line in lines if _STRONG.match(line)]
-    weak = [line for line in lines if _ERROR.match(line)]
-    weak, strong = ([line for line in of if not _CONCLUSION.match(line)] or of for of in (weak, strong))
-    if strong and all(map(_CONCLUSION.match, strong)) and not all(map(_CONCLUSION.match, weak)):
-        strong = []
-    weak = [line for line in weak if not _ADVICE.match(line)] or weak
-    line = (strong or weak or lines or [""])[-1]
-    return masked(re.sub(r"^E\s{2,}", "", line))[:300]
+    lines = [_LABEL.sub("", line) for line in lines]
+    named = [line for line in lines if (_STRONG.match(line) or _ERROR.match(line)) and not _EXITED.search(line)]
+    likely = sorted(named, key=_form)[-_MOST_WEIGHED:]
+    line = max(reversed(likely), key=_clearness, default=(lines or [""])[-1])
+    return masked(re.sub(r"^E\s{2,}", "", line))[:_SHOWN]
+
+
+def _form(line: str) -> tuple[int, bool]:
+    """Returns the rank of a line by its form: 0 for a conclusion, 1 for advice, 2 for an error; and True where it names the error."""
+    return 0 if _CONCLUSION.match(line) else 1 if _ADVICE.match(line) else 2, bool(_STRONG.match(line))
+
+
+def _clearness(line: str) -> tuple[int, bool]:
+    """Returns how much a line says of an error. Of equal lines the last counts."""
+    rank, is_named = _form(line)
+    return rank + (rank == 2 and not _is_vague(_QUOTES.sub(" ", line[:_SHOWN]), _CLEAR)), is_named
+
+
+def _is_vague(line: str, clear: float) -> bool:
+    """Returns True for a line which says that something failed, in words that weigh less than those of a clear line."""
+    return bool(_FAILED.search(line)) and sum(_weights(line).values()) < clear
 
 
 def masked(text: str) -> str:
-    """Returns a text with what changes between two runs replaced: colours, addresses, folders, numbers."""
+    """Returns a text with what changes between two runs replaced: colours, addresses in memory, folders, numbers. A number that tells one thing
+    from another, as a port does, stays."""
     for pattern, by in _CHANGING:
         text = pattern.sub(by, text)
-    return " ".join(_NUMBER.sub("N", _without_folders(text)).split())
+    text = _without_folders(_URL_PORT.sub(r"\1 /", text))
+    kept, end = list[str](), 0
+    for _, start, stop in sorted(_telling(text), key=lambda found: found[1:]):
+        if start >= end:
+            kept += [_NUMBER.sub("N", text[end:start]), text[start:stop]]
+            end = stop
+    return " ".join(("".join(kept) + _NUMBER.sub("N", text[end:])).split())
+
+
+def _telling(text: str) -> list[tuple[str, int, int]]:
+    """Returns the telling numbers of a text: what each is a number of, and from where to where it stands."""
+    found = (number for pattern in _TELLING_NUMBERS for number in pattern.finditer(text))
+    return [(str(number.groupdict().get("name", "port")).lower(), *number.span("number")) for number in found]
 
 
 def _without_folders(text: str) -> str:
@@ -171,7 +233,12 @@ def _classes(parts: list[str]) -> list[str]:
 
 
 def words_of(text: str) -> dict[str, float]:
-    """Returns the words of an error with their weights: quoted names and names of code weigh most."""
+    """Returns the words of an error with their weights: quoted names and names of code weigh most. There are none of a line which says only that
+    something failed."""
+    return {} if _EXITED.search(text) or _is_vague(text, _SAYING) else _weights(text)
+
+
+def _weights(text: str) -> dict[str, float]:
     plain = _without_modules(masked(text))
     bare = [found for pattern in _SUBJECTS for found in pattern.findall(plain)]
     named = {found.lower() for found in (*_QUOTED.findall(plain), *_TAIL.findall(plain), *bare)} - _BUILT_IN - _COMMON
@@ -187,7 +254,7 @@ def words_of(text: str) -> dict[str, float]:
         weights[_stem(word)] = 3.0
     if concept := concept_of(plain):
         weights[f"={concept}"] = 0.0
-    return weights
+    return weights | {f"#{name} {plain[start:stop]}": 0.0 for name, start, stop in _telling(plain)}
 
 
 def concept_of(text: str) -> str:
@@ -219,15 +286,15 @@ def _stem(word: str) -> str:
 
 def is_specific(words: dict[str, float]) -> bool:
     """Returns True when an error says what it is about. `AssertionError: assert 1 == 2` fits every test, so its fix belongs to one command."""
-    is_about = any(weight >= 3.0 or "." in word or "_" in word for word, weight in words.items())
+    is_about = any(weight >= 3.0 or (weight and ("." in word or "_" in word)) for word, weight in words.items())
     return is_about or sum(words.values()) >= _TELLING
 
 
 def nearness(asked: dict[str, float], known: dict[str, float]) -> float:
     """Returns how alike two errors are, 0 to 1. Where each names something that the other does not, they are about different things: 0."""
-    shared = asked.keys() & known.keys()
+    shared = {word for word in asked.keys() & known.keys() if not word.startswith("#")}
     mine, theirs = ({word for word, weight in of.items() if weight >= 3.0} for of in (asked, known))
-    if not shared or (mine - known.keys() and theirs - asked.keys()):
+    if not shared or (mine - known.keys() and theirs - asked.keys()) or _differ_in_number(asked, known):
         return 0.0
     event, other_event = _concepts(asked, known)
     is_same_event = bool(event) and event == other_event
@@ -242,6 +309,13 @@ def nearness(asked: dict[str, float], known: dict[str, float]) -> float:
         return max(near, _LIKE_EVENT + near / 5)
     is_same_thing = bool(mine) and mine == theirs and len(shared - mine) >= 2
     return (1.0 + near) / 2 if is_same_thing and not _are_opposed(asked, known) else near
+
+
+def _differ_in_number(asked: dict[str, float], known: dict[str, float]) -> bool:
+    """Returns True when both errors have a number of the same thing, as a port, and share none."""
+    mine, theirs = ({word for word in of if word.startswith("#")} for of in (asked, known))
+    names = {word.split()[0] for word in mine} & {word.split()[0] for word in theirs}
+    return not names <= {word.split()[0] for word in mine & theirs}
 
 
 def _are_opposed(asked: dict[str, float], known: dict[str, float]) -> bool:

@@ -267,9 +267,10 @@ def only_learner(folder: str) -> Iterator[bool]:
 
 
 def is_idle(folder: str) -> bool:
-    """Returns True while no learner of a folder is at work."""
-    with only_learner(folder) as is_alone:
+    """Returns True while no learner of a folder is at work, False also where none can be."""
+    with suppress(OSError), only_learner(folder) as is_alone:
         return is_alone
+    return False
 
 
 def _lock(descriptor: int, *, after: float = 0.0) -> bool:
