@@ -1,6 +1,7 @@
 """Vectors searched by pgvector, in a database of its own that has the extension."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import LiteralString
 
@@ -126,6 +127,8 @@ class TestNearestTable(CandidateSearchContract):
     def options(self) -> dict[str, object]:
         return {}
 
+    kind = "hnsw"
+
     @pytest.fixture
     def factory(self, url: str, tmp_path: Path) -> Iterator[CandidateFactory]:
         schema = schema_of(tmp_path)
@@ -136,7 +139,7 @@ class TestNearestTable(CandidateSearchContract):
                 f'CREATE TABLE {schema}.passage ("row" bigint PRIMARY KEY, project bigint, is_live int);'
                 f"INSERT INTO {schema}.passage SELECT n, 1, 1 FROM generate_series(0, 999) AS n".encode()
             )
-        database = PostgresDatabase(Address.of_url(f"{url}?schema={schema}"))
+        database = PostgresDatabase(Address.of_url(f"{url}?schema={schema}&vector_index_type={self.kind}"))
 
         def make(request: VectorsRequest) -> NearestTable:
             made = nearest_of(database, request)
@@ -145,6 +148,14 @@ class TestNearestTable(CandidateSearchContract):
 
         yield make
         database.close()
+
+
+class TestNearestTableByLists(TestNearestTable):
+    kind = "ivfflat"
+
+    @pytest.fixture(autouse=True)
+    def _few_rows_have_lists(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 20)
 
 
 def test_a_passage_that_is_gone_does_not_come_back_with_late_changes(
@@ -265,6 +276,25 @@ def test_lists_are_trained_anew_as_a_table_grows_and_a_small_one_has_none(
             trained += index_of(url, tmp_path)
     numbers = [int(str(options[0]).partition("=")[2]) for _, options in trained]  # type: ignore[index] # an array of texts
     assert numbers[0] < numbers[1] == numbers[2]
+
+
+def test_threads_that_write_while_lists_are_trained_lose_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 4)
+    monkeypatch.setattr(vector_index, "GROWTH", 2)
+
+    def work(number: int) -> int:
+        with of_kind("ivfflat", url, tmp_path) as alma:
+            for task in TASKS[number::4]:
+                alma.learn(f"agent {number}", task, "success", f"carefully {task}")
+                assert task in " ".join(item.memory.text for item in alma.retrieve(task, f"agent {number}").recalled)
+        return len(TASKS[number::4])
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(work, range(4))) == len(TASKS)
+    assert [kind for kind, _ in index_of(url, tmp_path)] == ["ivfflat"]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == []
 
 
 @pytest.mark.parametrize(("first", "then"), [("hnsw", "ivfflat"), ("ivfflat", "hnsw")])

@@ -15,8 +15,9 @@ GROWTH = 4
 BYTES_BESIDE = 80
 """Bytes of a row beside its numbers, which have two each."""
 PROBED = 0.6
-"""Share of the lists that a search looks at. Of the 50 nearest of 20,000 real sentences, 20 lists named .87, .92, .95 and .98 with shares of .2, .3, .4
-and .6; of those of an agent with a twentieth of them .69, .78, .85 and more than .9. LongMemEval's development turns by MiniLM, 29 November 2026."""
+"""Share of the lists that a search looks at. Of the 50 nearest of 20,000 real sentences, 20 lists named .87, .92, .95 and .98 with shares of
+.2, .3, .4 and .6; of those of an agent with a twentieth of them .69, .78, .85 and more than .9. LongMemEval's development turns by MiniLM, 29
+November 2026."""
 LARGEST_LIST = 1_000
 SMALLEST_LIST = 200
 LISTED = 4
