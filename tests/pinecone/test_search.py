@@ -155,6 +155,88 @@ def test_an_index_is_found_by_its_name(
     assert found(search) == [0, 1]
 
 
+@pytest.fixture
+def unmade(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeService]:
+    """An account without the index."""
+    made = PineconeService(1, is_made=False)
+    made.start()
+    monkeypatch.setenv("PINECONE_CONTROLLER_HOST", made.host)
+    yield made
+    made.stop()
+    assert made.mistakes == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "cloud", "region"),
+    [
+        ("us-east-1-aws", "aws", "us-east-1"),
+        ("europe-west4-gcp", "gcp", "europe-west4"),
+        ("eastus2-azure", "azure", "eastus2"),
+    ],
+)
+def test_a_missing_index_is_made_by_the_first_write(
+    unmade: PineconeService,
+    opened: Callable[..., PineconeSearch],
+    caplog: pytest.LogCaptureFixture,
+    environment: str,
+    cloud: str,
+    region: str,
+) -> None:
+    search = opened({"api_key": KEY, "index_name": unmade.name, "environment": environment})
+    assert (search.upto, found(search)) == (0, [])
+    assert not unmade.is_made, "a look makes nothing"
+    search.apply(changes(1, directions(3)))
+    assert (unmade.is_made, unmade.dimension) == (True, DIMENSION)
+    assert (unmade.deployment["cloud"], unmade.deployment["region"]) == (cloud, region)
+    assert (search.upto, found(search)) == (1, [0, 1, 2])
+    assert [path for _, path in unmade.seen].count("/indexes") == 1
+    assert len([each for each in caplog.records if f"was made in {environment}" in each.getMessage()]) == 1
+
+
+def test_an_index_that_another_process_makes_at_once_is_taken(
+    unmade: PineconeService, opened: Callable[..., PineconeSearch]
+) -> None:
+    search = opened({"api_key": KEY, "index_name": unmade.name, "environment": "us-east-1-aws"})
+    assert search.upto == 0
+    unmade.is_made, unmade.dimension = True, DIMENSION
+    unmade.trouble(Answer(404, {"error": {"code": "NOT_FOUND", "message": "not found"}, "status": 404}), times=2)
+    search.apply(changes(1, directions(3)))
+    assert ("POST", "/indexes") in unmade.seen
+    assert found(search) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("environment", ["", "aws", "us-east-1", "us-east-1-moon"])
+def test_an_environment_without_region_or_cloud_makes_no_index(
+    unmade: PineconeService, opened: Callable[..., PineconeSearch], environment: str
+) -> None:
+    search = opened({"api_key": KEY, "index_name": unmade.name, "environment": environment})
+    with pytest.raises(StorageError, match=r"make it there, or let pinecone\.environment name a region"):
+        search.apply(changes(1, directions(3)))
+    assert not unmade.is_made
+
+
+def test_a_host_that_is_given_is_never_made(unmade: PineconeService, opened: Callable[..., PineconeSearch]) -> None:
+    search = opened({"api_key": KEY, "host": unmade.host, "index_name": unmade.name, "environment": "us-east-1-aws"})
+    with pytest.raises(StorageError, match="not found"):
+        _ = search.upto
+    assert ("POST", "/indexes") not in unmade.seen
+
+
+def test_the_published_block_needs_no_index_in_the_account(
+    unmade: PineconeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINECONE_API_KEY", KEY)
+    path = tmp_path / "alma.yaml"
+    path.write_text(
+        "alma:\n  project_id: shop\n  storage: pinecone\n  embedding_provider: hash\n"
+        '  pinecone: {api_key: "${PINECONE_API_KEY}", environment: us-east-1-aws, index_name: alma-memories}\n'
+    )
+    with ALMA.from_config(path) as alma:
+        alma.add_domain_knowledge(agent="helena", domain="auth", fact="Tokens live for a day")
+        assert alma.retrieve(QUESTION, "helena").total_items == 1
+        assert (unmade.dimension, len(unmade.entries())) == (384, 1)
+
+
 def test_too_many_requests_are_repeated_when_the_service_says(
     process: Callable[[], PineconeSearch], service: PineconeService
 ) -> None:

@@ -1,7 +1,9 @@
 """Vectors searched by pgvector, in a database of its own that has the extension."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -11,7 +13,7 @@ from alma.errors import ConfigurationError
 from alma.memory.room import SearchSizes
 from alma.protocols import CandidateFactory, VectorsRequest
 from alma.testing import CandidateSearchContract
-from alma_postgres import Address
+from alma_postgres import Address, vector_index
 from alma_postgres.database import PostgresDatabase
 from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.setup import setup_sql
@@ -125,6 +127,8 @@ class TestNearestTable(CandidateSearchContract):
     def options(self) -> dict[str, object]:
         return {}
 
+    kind = "hnsw"
+
     @pytest.fixture
     def factory(self, url: str, tmp_path: Path) -> Iterator[CandidateFactory]:
         schema = schema_of(tmp_path)
@@ -135,7 +139,7 @@ class TestNearestTable(CandidateSearchContract):
                 f'CREATE TABLE {schema}.passage ("row" bigint PRIMARY KEY, project bigint, is_live int);'
                 f"INSERT INTO {schema}.passage SELECT n, 1, 1 FROM generate_series(0, 999) AS n".encode()
             )
-        database = PostgresDatabase(Address.of_url(f"{url}?schema={schema}"))
+        database = PostgresDatabase(Address.of_url(f"{url}?schema={schema}&vector_index_type={self.kind}"))
 
         def make(request: VectorsRequest) -> NearestTable:
             made = nearest_of(database, request)
@@ -144,6 +148,14 @@ class TestNearestTable(CandidateSearchContract):
 
         yield make
         database.close()
+
+
+class TestNearestTableByLists(TestNearestTable):
+    kind = "ivfflat"
+
+    @pytest.fixture(autouse=True)
+    def _few_rows_have_lists(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 20)
 
 
 def test_a_passage_that_is_gone_does_not_come_back_with_late_changes(
@@ -177,12 +189,9 @@ def test_the_role_of_the_setup_searches_by_pgvector_behind_its_walls(url: str, t
     assert rows(url, tmp_path) >= len(TASKS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"), [("ivfflat", "'ivfflat' is not built.*use 'hnsw'"), ("flat", "'flat' is not one of")]
-)
-def test_an_index_that_is_not_built_is_refused(url: str, tmp_path: Path, kind: str, expected: str) -> None:
-    for given in ({"url": url, "vector_index_type": kind}, {"url": f"{url}?vector_index_type={kind}"}):
-        with pytest.raises(ConfigurationError, match=expected):
+def test_an_index_that_is_not_built_is_refused(url: str, tmp_path: Path) -> None:
+    for given in ({"url": url, "vector_index_type": "flat"}, {"url": f"{url}?vector_index_type=flat"}):
+        with pytest.raises(ConfigurationError, match="'flat' is not one of hnsw, ivfflat, none"):
             ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres", storage_options=given)
 
 
@@ -204,12 +213,111 @@ def test_without_the_extension_the_index_is_in_the_process(server: PostgresServe
         assert found.fetchall() == [(0,)]
 
 
-@pytest.mark.parametrize(("kind", "is_outside"), [("hnsw", True), ("none", False)])
-def test_the_index_is_of_the_kind_that_the_configuration_names(url: str, tmp_path: Path, kind: str, is_outside: bool) -> None:
-    options = {"url": f"{url}?schema={schema_of(tmp_path)}", "vector_index_type": kind}
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres", storage_options=options) as alma:
+def test_without_an_index_outside_there_is_no_table_of_vectors(url: str, tmp_path: Path) -> None:
+    with of_kind("none", url, tmp_path) as alma:
         alma.learn("helena", TASKS[0], "success", "Blue-green")
         assert [found.task_description for found in alma.retrieve(TASKS[0], "helena").outcomes] == [TASKS[0]]
+    assert read(url, "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename LIKE 'nearest%%'", tmp_path) == [(0,)]
+
+
+def of_kind(kind: str, url: str, folder: Path) -> ALMA:
+    options = {"url": f"{url}?schema={schema_of(folder)}", "vector_index_type": kind}
+    return ALMA.open(folder, project_id="shop", embedding_provider="hash", storage="postgres", storage_options=options)
+
+
+def read(url: str, query: LiteralString, folder: Path) -> list[tuple[object, ...]]:
     with psycopg.connect(url) as connection:
-        query = "SELECT count(*) > 0 FROM pg_tables WHERE schemaname = %s AND tablename LIKE 'nearest%%'"
-        assert connection.execute(query, (schema_of(tmp_path),)).fetchone() == (is_outside,)
+        return connection.execute(query, (schema_of(folder),)).fetchall()
+
+
+def index_of(url: str, folder: Path) -> list[tuple[object, ...]]:
+    """The kind and the options of the index of vectors, of a schema that has one."""
+    query = (
+        "SELECT a.amname, c.reloptions FROM pg_class c JOIN pg_am a ON a.oid = c.relam JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = %s AND c.relname LIKE 'nearest%%_vector'"
+    )
+    return read(url, query, folder)
+
+
+def learn_all(alma: ALMA) -> None:
+    for task in TASKS:
+        alma.learn(agent="helena", task=task, outcome="success", strategy_used=f"carefully {task}")
+    assert texts(alma)
+
+
+def test_ivfflat_finds_what_hnsw_finds(
+    url: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 8)
+    other = tmp_path_factory.mktemp("hnsw")
+    with of_kind("ivfflat", url, tmp_path) as lists, of_kind("hnsw", url, other) as graph:
+        for alma in (lists, graph):
+            learn_all(alma)
+        for question in ("Repair the bridge of Lima", "Deploy to Oslo", "Which form was tested in Quito?"):
+            found = [
+                [item.memory.text for item in alma.retrieve(question, "helena", top_k=8).recalled] for alma in (lists, graph)
+            ]
+            assert found[0] == found[1] != []
+    assert index_of(url, other) == [("hnsw", None)]
+    assert [kind for kind, _ in index_of(url, tmp_path)] == ["ivfflat"]
+
+
+def test_lists_are_trained_anew_as_a_table_grows_and_a_small_one_has_none(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with of_kind("ivfflat", url, tmp_path) as alma:
+        learn_all(alma)
+        assert index_of(url, tmp_path) == []
+        trained = []
+        for rows in (32, 4, 2):
+            monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", rows)
+            alma.learn("helena", f"Paint {rows} doors", "success", "carefully")
+            assert f"Paint {rows} doors" in " ".join(item.memory.text for item in alma.retrieve("Paint doors", "helena").recalled)
+            trained += index_of(url, tmp_path)
+    numbers = [int(str(options[0]).partition("=")[2]) for _, options in trained]  # type: ignore[index] # an array of texts
+    assert numbers[0] < numbers[1] == numbers[2]
+
+
+def test_threads_that_write_while_lists_are_trained_lose_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 4)
+    monkeypatch.setattr(vector_index, "GROWTH", 2)
+
+    def work(number: int) -> int:
+        with of_kind("ivfflat", url, tmp_path) as alma:
+            for task in TASKS[number::4]:
+                alma.learn(f"agent {number}", task, "success", f"carefully {task}")
+                assert task in " ".join(item.memory.text for item in alma.retrieve(task, f"agent {number}").recalled)
+        return len(TASKS[number::4])
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(work, range(4))) == len(TASKS)
+    assert [kind for kind, _ in index_of(url, tmp_path)] == ["ivfflat"]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == []
+
+
+@pytest.mark.parametrize(("first", "then"), [("hnsw", "ivfflat"), ("ivfflat", "hnsw")])
+def test_the_kind_that_the_configuration_names_takes_the_place_of_another(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str
+) -> None:
+    monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 8)
+    with of_kind(first, url, tmp_path) as alma:
+        learn_all(alma)
+        before = texts(alma)
+    with of_kind(then, url, tmp_path) as alma:
+        assert texts(alma) == before
+    assert [kind for kind, _ in index_of(url, tmp_path)] == [then]
+
+
+def test_a_role_that_may_make_no_index_keeps_the_one_that_is_there(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(vector_index, "ROWS_OF_A_LIST", 8)
+    schema = schema_of(tmp_path)
+    with psycopg.connect(url, autocommit=True) as administrator:
+        administrator.execute(setup_sql(schema, f"r{schema}", ["shop"], dimension=384).encode())
+    with of_kind("ivfflat", url.replace("alma@", f"r{schema}@"), tmp_path) as alma:
+        learn_all(alma)
+    assert index_of(url, tmp_path) == [("hnsw", None)]
+    assert len([each for each in caplog.records if "No index of vectors of the kind ivfflat" in each.getMessage()]) == 1

@@ -1,4 +1,4 @@
-"""The data plane of one Pinecone index, as its published interface describes it, with its limits."""
+"""The data plane of one Pinecone index and its making, as their published interfaces describe them, with their limits."""
 
 import math
 import re
@@ -18,9 +18,10 @@ Entries = dict[str, dict[str, Any]]
 class PineconeService(ContractService):
     """An index of a dimension. While it is held, reads show the state of that moment, as an eventually consistent service may."""
 
-    def __init__(self, dimension: int, name: str = "alma-memories") -> None:
+    def __init__(self, dimension: int, name: str = "alma-memories", *, is_made: bool = True) -> None:
         super().__init__()
-        self.dimension, self.name = dimension, name
+        self.dimension, self.name, self.is_made = dimension, name, is_made
+        self.deployment = {"deployment_type": "managed", "cloud": "aws", "region": "us-east-1", "environment": "aped-4627-b74a"}
         self.namespaces: dict[str, Entries] = {}
         self._shown: dict[str, Entries] | None = None
 
@@ -55,9 +56,12 @@ class PineconeService(ContractService):
             ("POST", "/vectors/delete"): self._delete,
             ("POST", "/describe_index_stats"): self._stats,
             ("GET", f"/indexes/{self.name}"): self._described,
+            ("POST", "/indexes"): self._make,
         }
         if (request.verb, request.path) not in known:
             raise RefusedError(404, "no such path")
+        if not self.is_made and request.path != "/indexes":
+            raise RefusedError(404, f"Resource {self.name} not found", is_wanted=request.verb == "GET")
         return Answer(body=known[request.verb, request.path](request))
 
     def refusal(self, error: RefusedError) -> Answer:
@@ -148,13 +152,28 @@ class PineconeService(ContractService):
             "vectorType": "dense",
         }
 
+    def _make(self, request: Request) -> object:
+        body = _checked(request.body, {"name", "schema", "deployment"})
+        field = body["schema"]["fields"]["_values"]
+        if self.is_made:
+            raise RefusedError(409, "Resource already exists", is_wanted=True)
+        if not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,43}[a-z0-9])?", body["name"]) or body["name"] != self.name:
+            raise RefusedError(400, f"an index is named {body['name']!r}")
+        if field["type"] != "dense_vector" or field["metric"] != "cosine" or not 1 <= field["dimension"] <= 20_000:
+            raise RefusedError(400, f"a field is {field}")
+        if body["deployment"].get("deployment_type") != "managed" or {"cloud", "region"} - set(body["deployment"]):
+            raise RefusedError(400, f"a deployment is {body['deployment']}")
+        self.is_made, self.dimension = True, field["dimension"]
+        self.deployment |= body["deployment"]
+        return self._described(request)
+
     def _described(self, _: Request) -> object:
         return {
             "name": self.name,
             "host": self.host,
             "schema": {"fields": {"_values": {"type": "dense_vector", "dimension": self.dimension, "metric": "cosine"}}},
             "status": {"ready": True, "state": "Ready"},
-            "deployment": {"deployment_type": "managed", "cloud": "aws", "region": "us-east-1", "environment": "aped-4627-b74a"},
+            "deployment": self.deployment,
             "deletion_protection": "disabled",
             "read_capacity": {"mode": "OnDemand", "status": {"state": "Ready"}},
         }

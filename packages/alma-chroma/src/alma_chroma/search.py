@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from alma.protocols import VectorChanges, VectorsRequest
 from alma_integration.services import Service, WatermarkedSearch
 
+IN_MEMORY = ":memory:"
 BATCH = 256
 LISTED = 400
 """Candidates that a search keeps. With Chroma's own 100, of the 50 nearest of 20,000 real sentences .978 were found."""
@@ -24,10 +25,10 @@ WATERMARK = "watermark"
 class ChromaSearch(WatermarkedSearch):
     """Implements `alma.protocols.CandidateSearch`: an entry for each live passage, under its row number, with its partition and memory."""
 
-    def __init__(self, client: Callable[[], Any], request: VectorsRequest, *, place: str) -> None:
-        """`client` connects when it is first needed."""
+    def __init__(self, client: Callable[[], Any], request: VectorsRequest, *, place: str, is_local: bool = True) -> None:
+        """`client` connects when it is first needed. A local one is closed at the end."""
         super().__init__(Service("Chroma", place), request)
-        self._connect = client
+        self._connect, self._is_local = client, is_local
         self._name = f"alma_{request.name}"
         self._opened: Any = None
 
@@ -84,9 +85,11 @@ class ChromaSearch(WatermarkedSearch):
         )
 
     def close(self) -> None:
-        """Lets go of the client."""
+        """Closes a local client: it lets go of its files, and a collection in memory is gone with the last one."""
         with self.service.lock:
-            self._opened = None
+            client, self._opened = self._opened, None
+        if client is not None and self._is_local:  # Chroma 1.5 would drop a connection to a server without closing it
+            client.close()
 
     def _client(self) -> Any:
         if self._opened is None:
@@ -107,12 +110,18 @@ def _compared(collection: Any, query: NDArray[np.float32], partition: int, limit
 
 
 def open_search(request: VectorsRequest) -> ChromaSearch:
-    """Opens the vectors of a project on a server, if `host` is given, else in a folder. The `CandidateFactory` of `chroma`."""
+    """Opens the vectors of a project on a server, if `host` is given, else in a folder, or in this process, if that is ":memory:". The
+    `CandidateFactory` of `chroma`."""
     options, settings = request.options, Settings(anonymized_telemetry=False)
     if options.get("host"):
         host, port = str(options["host"]), int(str(options.get("port") or 8000))
         return ChromaSearch(
-            lambda: chromadb.HttpClient(host=host, port=port, settings=settings), request, place=f"http://{host}:{port}"
+            lambda: chromadb.HttpClient(host=host, port=port, settings=settings),
+            request,
+            place=f"http://{host}:{port}",
+            is_local=False,
         )
+    if options.get("persist_directory") == IN_MEMORY:
+        return ChromaSearch(lambda: chromadb.EphemeralClient(settings=settings), request, place="this process")
     folder = Path(str(options.get("persist_directory") or Path(request.folder) / "chroma"))
     return ChromaSearch(lambda: chromadb.PersistentClient(path=str(folder), settings=settings), request, place=f"{folder}")

@@ -1,6 +1,7 @@
 """The vectors of one project in a namespace of a Pinecone index."""
 
 import json
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pinecone import Pinecone
-from pinecone.errors.exceptions import NotFoundError
+from pinecone.errors.exceptions import ConflictError, NotFoundError
 
 from alma.errors import ConfigurationError, StorageError
 from alma.protocols import VectorChanges, VectorsRequest
@@ -27,6 +28,11 @@ MOST_ASKED = 10_000
 DIGITS = 6
 """Decimals of a number that is sent. Scores come from the stored vectors."""
 TIMEOUT_SECONDS = 20.0
+READY_SECONDS = 120
+"""For this long a new index may become ready."""
+CLOUDS = ("aws", "gcp", "azure")
+
+_LOG = logging.getLogger("alma")
 
 
 class PineconeSearch:
@@ -36,10 +42,19 @@ class PineconeSearch:
     as gone, although the service goes on showing them for a while. What this process wrote is searched here until the service shows it.
     """
 
-    def __init__(self, index: Callable[[], Any], request: VectorsRequest, *, place: str, secret: str) -> None:
-        """`index` connects when it is first needed. `secret` is left out of errors."""
+    def __init__(
+        self,
+        index: Callable[[], Any],
+        request: VectorsRequest,
+        *,
+        place: str,
+        secret: str,
+        create: Callable[[], None] | None = None,
+    ) -> None:
+        """`index` connects when it is first needed. With `create`, an index that is missing is made by the first write. `secret` is left out of
+        errors."""
         self.service = Service("Pinecone", place, advice="is it there, and is the key right?", secret=secret)
-        self._connect, self._request = index, request
+        self._connect, self._create, self._request = index, create, request
         self._namespace = f"alma-{request.name}"
         self._opened: Any = None
         self._width = 0
@@ -112,6 +127,8 @@ class PineconeSearch:
             index.close()
 
     def _cleared(self) -> Held:
+        if self._create is not None and self._is_missing():
+            self._create()
         with suppress(NotFoundError):  # a namespace without entries is none
             self._index().delete(delete_all=True, namespace=self._namespace)
         self._filling = uuid.uuid4().hex
@@ -119,12 +136,21 @@ class PineconeSearch:
 
     def _held(self) -> Held | None:
         """The metadata of the namespace; `None` without a watermark of ours in it."""
+        if self._create is not None and self._is_missing():
+            return None
         found = self._index().fetch(ids=[WATERMARK], namespace=self._namespace).vectors.get(WATERMARK)
         facts: Mapping[str, Any] = (found.metadata if found else None) or {}
         upto = self._request.upto_of(facts.get("watermark"))
         held = self._unseen.newer_of(None if upto is None else Held(str(facts.get("filling")), upto))
         self._filling = held.filling if held else None
         return held
+
+    def _is_missing(self) -> bool:
+        try:
+            self._index()
+        except NotFoundError:
+            return True
+        return False
 
     def _index(self) -> Any:
         if self._opened is None:
@@ -177,20 +203,42 @@ def _without_removed(changes: VectorChanges) -> VectorChanges:
 
 
 def open_search(request: VectorsRequest) -> PineconeSearch:
-    """Opens the vectors of a project in the index at `host`, or in the one that bears `index_name`. The `CandidateFactory` of `pinecone`.
+    """Opens the vectors of a project in the index at `host`, or in the index of the name `index_name`. The `CandidateFactory` of `pinecone`.
 
-    `ConfigurationError` without a key.
+    Where there is none of this name, the first write makes a serverless one in the `environment`. `ConfigurationError` without a key.
     """
     options = request.options
     key, host, name = _plain(options.get("api_key")), str(options.get("host") or ""), str(options.get("index_name") or "")
     if not key:
         raise ConfigurationError("pinecone.api_key: is not given; set the variable that it names, such as PINECONE_API_KEY")
 
-    def connect() -> Any:
-        with Pinecone(api_key=key, timeout=TIMEOUT_SECONDS) as client:  # the index has connections of its own
-            return client.index(host=host) if host else client.index(name=name)
+    def client() -> Pinecone:
+        return Pinecone(api_key=key, timeout=TIMEOUT_SECONDS)
 
-    return PineconeSearch(connect, request, place=host or f"index {json.dumps(name)}", secret=key)
+    def connect() -> Any:
+        with client() as opened:  # the index has connections of its own
+            return opened.index(host=host) if host else opened.index(name=name)
+
+    def create() -> None:
+        with client() as opened:
+            _create_index(opened, name, request.fingerprint.dimension, str(options.get("environment") or ""))
+
+    place = host or f"index {json.dumps(name)}"
+    return PineconeSearch(connect, request, place=place, secret=key, create=None if host else create)
+
+
+def _create_index(client: Pinecone, name: str, dimension: int, environment: str) -> None:
+    """Makes a serverless index and waits until it takes vectors. `environment` names its region and cloud, as "us-east-1-aws" does."""
+    region, _, cloud = environment.rpartition("-")
+    if not region or cloud not in CLOUDS:
+        raise StorageError(
+            f"Pinecone has no index {json.dumps(name)}; make it there, or let pinecone.environment name a region and a cloud, such as us-east-1-aws"
+        )
+    field = {"type": "dense_vector", "dimension": dimension, "metric": "cosine"}
+    place = {"deployment_type": "managed", "cloud": cloud, "region": region}
+    with suppress(ConflictError):  # another process has just made it
+        client.indexes.create(name=name, schema={"fields": {"_values": field}}, deployment=place, timeout=READY_SECONDS)
+        _LOG.warning("Pinecone had no index %r: a serverless one of dimension %d was made in %s", name, dimension, environment)
 
 
 def _plain(value: Any) -> str:

@@ -13,7 +13,8 @@ SCHEMES = ("postgres://", "postgresql://")
 DEFAULT_SCHEMA = "alma"
 DEFAULT_POOL_SIZE = 10
 NO_INDEX = "none"
-INDEX_TYPES = ("hnsw", NO_INDEX)
+IVFFLAT = "ivfflat"
+INDEX_TYPES = ("hnsw", IVFFLAT, NO_INDEX)
 SMALLEST_POOL = 3
 """A thread may hold three connections at once: a long view, a write, and a look beside them."""
 
@@ -40,7 +41,7 @@ class Address:
     schema: str = DEFAULT_SCHEMA
     pool_size: int = DEFAULT_POOL_SIZE
     prepare_threshold: int | None = None
-    uses_pgvector: bool = True
+    index_type: str = "hnsw"
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "Address":
@@ -59,7 +60,7 @@ class Address:
             checked_schema(schema),
             max(SMALLEST_POOL, int(str(given.get("pool_size") or ours.get("pool_size") or DEFAULT_POOL_SIZE))),
             None if threshold is None else int(str(threshold)),
-            _index_type(given.get("vector_index_type") or ours.get("vector_index_type")) != NO_INDEX,
+            _index_type(given.get("vector_index_type") or ours.get("vector_index_type") or "hnsw"),
         )
 
     @classmethod
@@ -90,16 +91,11 @@ def _parsed(url: str) -> tuple[dict[str, str], dict[str, str]]:
     return {name: str(value) for name, value in found.items() if value is not None}, ours
 
 
-def _index_type(given: object) -> object:
+def _index_type(given: object) -> str:
     """The sort of index. `ConfigurationError` for one that is not built: another one must not take its place in silence."""
-    if given == "ivfflat":
-        raise ConfigurationError(
-            "postgres.vector_index_type: 'ivfflat' is not built, because its lists have to be trained anew as a project grows; "
-            "use 'hnsw', which takes each row as it comes, or 'none' for an index in each process"
-        )
-    if given not in (None, *INDEX_TYPES):
+    if given not in INDEX_TYPES:
         raise ConfigurationError(f"postgres.vector_index_type: {str(given)[:80]!r} is not one of {', '.join(INDEX_TYPES)}")
-    return given
+    return str(given)
 
 
 def checked_schema(name: str) -> str:

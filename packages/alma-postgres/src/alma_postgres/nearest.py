@@ -11,6 +11,7 @@ from alma.errors import StorageError
 from alma.protocols import VectorChanges, VectorsRequest
 from alma_postgres.database import PostgresDatabase
 from alma_postgres.session import PostgresSession
+from alma_postgres.vector_index import VectorIndex
 
 UPTO = "nearest_upto"
 """The table of watermarks."""
@@ -21,10 +22,6 @@ OLDEST = (0, 8)
 """From this version on, pgvector goes on searching until enough entries pass a filter."""
 MOST_AT_ONCE = 50
 """Partitions of a statement."""
-LARGEST_LIST = 1_000
-SMALLEST_LIST = 200
-LISTED = 4
-"""Candidates that a search keeps for each that it names: with 2, of the 50 nearest of 20,000 real sentences .98 were named, with 4 .995."""
 
 _EXTENSION = """
     SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -38,14 +35,13 @@ def table_name(dimension: int) -> str:
 
 
 def vector_tables(schema: str, dimension: int, extension: str) -> Iterator[str]:
-    """The statements that make the tables. An entry leaves with its passage."""
+    """The statements that make the tables, without the index of vectors. An entry leaves with its passage."""
     table = f"{schema}.{table_name(dimension)}"
     yield (
         f'CREATE TABLE {table} (passage BIGINT PRIMARY KEY REFERENCES {schema}.passage ("row") ON DELETE CASCADE, '
         f"project BIGINT NOT NULL, memory BIGINT NOT NULL, partition BIGINT NOT NULL, vector {extension}.halfvec({dimension}) NOT NULL)"
     )
     yield f"CREATE INDEX {table_name(dimension)}_place ON {table} (project, partition)"
-    yield f"CREATE INDEX {table_name(dimension)}_vector ON {table} USING hnsw (vector {extension}.halfvec_ip_ops)"
     yield (
         f'CREATE TABLE IF NOT EXISTS {schema}.{UPTO} (project BIGINT PRIMARY KEY REFERENCES {schema}.project ("row") ON DELETE CASCADE, '
         "watermark TEXT NOT NULL)"
@@ -62,7 +58,9 @@ def nearest_of(database: PostgresDatabase, request: VectorsRequest) -> "NearestT
         extension, is_there = str(found[1]), _is_there(session, database.schema, dimension)
     if not is_there and not _make(database, dimension, extension):
         return None
-    return NearestTable(database, request, extension)
+    index = VectorIndex(database, f"{database.schema}.{table_name(dimension)}", extension, dimension)
+    index.fit(request.project)
+    return NearestTable(database, request, index)
 
 
 def _make(database: PostgresDatabase, dimension: int, extension: str) -> bool:
@@ -99,11 +97,11 @@ class NearestTable:
 
     database: PostgresDatabase
     request: VectorsRequest
-    extension: str
+    index: VectorIndex
 
     @property
     def recall(self) -> float:
-        """At least nine of ten; of 20,000 real sentences more than .99."""
+        """At least nine of ten; of 20,000 real sentences more than .99 by HNSW."""
         return 0.9
 
     @property
@@ -131,6 +129,8 @@ class NearestTable:
                 "ON CONFLICT (project) DO UPDATE SET watermark = excluded.watermark",
                 {"name": self.request.project, "mark": mark},
             )
+        if self.index.grows:
+            self.index.fit(self.request.project)
 
     def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
@@ -141,9 +141,7 @@ class NearestTable:
         with self.database.snapshot_apart() as session:  # a moment that this thread reads may be older than the last changes
             if self.request.upto_of(self._watermark(session)) is None:
                 return np.empty(0, dtype=np.int64)
-            length = min(max(LISTED * limit, SMALLEST_LIST), LARGEST_LIST)
-            session.execute(f"SET LOCAL hnsw.ef_search = {length}", {})
-            session.execute("SET LOCAL hnsw.iterative_scan = relaxed_order", {})  # they are scored and put in order afterwards
+            self.index.set_for_search(session, limit)
             project = self._row(session)
             found = [
                 memory
@@ -166,7 +164,7 @@ class NearestTable:
 
     @property
     def _table(self) -> str:
-        return f"{self._schema}.{table_name(self.request.fingerprint.dimension)}"
+        return self.index.table
 
     @property
     def _project(self) -> str:
@@ -188,7 +186,7 @@ class NearestTable:
         """The nearest of each partition. With numbers in place of parameters the planner knows which partitions are small, and compares all there."""
         return " UNION ALL ".join(
             f"(SELECT memory FROM {self._table} WHERE project = {project:d} AND partition = {partition:d} "
-            f"ORDER BY vector OPERATOR({self.extension}.<#>) %(query)s::{self.extension}.halfvec LIMIT %(limit)s)"
+            f"ORDER BY vector OPERATOR({self.index.extension}.<#>) %(query)s::{self.index.extension}.halfvec LIMIT %(limit)s)"
             for partition in partitions
         )
 
@@ -199,7 +197,7 @@ class NearestTable:
     def _insert(self, session: PostgresSession, changes: VectorChanges, places: slice) -> None:
         session.execute(
             f"INSERT INTO {self._table} (passage, project, memory, partition, vector) "
-            f'SELECT held."row", held.project, given.memory, given.partition, given.vector::{self.extension}.halfvec '
+            f'SELECT held."row", held.project, given.memory, given.partition, given.vector::{self.index.extension}.halfvec '
             "FROM unnest(%(passages)s::bigint[], %(memories)s::bigint[], %(partitions)s::bigint[], %(vectors)s::text[]) "
             "AS given (passage, memory, partition, vector) "
             f'JOIN {self._schema}.passage AS held ON held."row" = given.passage AND held.is_live = 1 '

@@ -8,6 +8,7 @@ from alma_postgres.address import DEFAULT_SCHEMA, checked_schema
 from alma_postgres.compiling import layout, table_names, tables_of_projects
 from alma_postgres.migrations import LAYOUT, MIGRATIONS
 from alma_postgres.nearest import MOST_NUMBERS, UPTO, table_name, vector_tables
+from alma_postgres.vector_index import index_statement
 
 DEFAULT_ROLE = "alma_app"
 _ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -52,6 +53,7 @@ def _vectors(schema: str, role: str, dimension: int) -> Iterator[str]:
     """The extension in the schema `public`, and the tables that it searches."""
     yield "CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;"
     yield from (f"{statement};" for statement in vector_tables(schema, dimension, "public"))
+    yield f"{index_statement(f'{schema}.{table_name(dimension)}', 'public')};"
     yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.{table_name(dimension)}, {schema}.{UPTO} TO {role};"
 
 

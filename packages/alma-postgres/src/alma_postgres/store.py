@@ -17,7 +17,7 @@ from alma.storage.relational.text_rows import TextRows
 from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.types.identity import to_micros
 from alma.types.stored import StoreRequest, VectorsRequest
-from alma_postgres.address import Address
+from alma_postgres.address import NO_INDEX, Address
 from alma_postgres.compiling import table_names
 from alma_postgres.database import BUSY_SECONDS, PostgresDatabase, limit_of
 from alma_postgres.driver_errors import translated
@@ -86,7 +86,7 @@ class PostgresStorage(RelationalStore):
 
     def candidate_search(self, request: VectorsRequest) -> NearestTable | None:
         """The search of a project's vectors by pgvector; `None` where this database has it not, or it is not wanted."""
-        return nearest_of(self.database, request) if self.database.address.uses_pgvector else None
+        return nearest_of(self.database, request) if self.database.address.index_type != NO_INDEX else None
 
     def size(self) -> int:
         """Bytes on the server's disk, indexes included."""
