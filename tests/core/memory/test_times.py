@@ -80,7 +80,7 @@ def test_from_a_past_moment_ages_and_named_times_count_from_then(tmp_path: Path,
         then = alma.retrieve("gateway", "dev", as_of=day(3))
 
         assert then.retrieved_at == day(3)
-        assert "(as of 3 days ago)" in then.to_prompt()
+        assert f"(as of {START:%Y-%m-%d %H:%M}, 3 days ago)" in then.to_prompt()
         assert then.recalled[0].score > alma.retrieve("gateway", "dev").recalled[0].score
 
 

@@ -214,7 +214,7 @@ def test_a_prompt_reads_as_it_should() -> None:
         ),
         AntiPattern(pattern="Sleep", why_bad="Flaky", better_alternative="Wait for it", occurrence_count=2, last_seen=ago(61)),
         DomainKnowledge(domain="auth", fact="JWT", last_verified=ago(800)),
-        UserPreference(user_id="u", category="style", preference="strict"),
+        UserPreference(user_id="u", category="style", preference="strict", timestamp=NOW),
         Heuristic(condition="On login", strategy="Try empty fields"),
     )
 
@@ -227,9 +227,9 @@ def test_a_prompt_reads_as_it_should() -> None:
             "What to avoid:",
             "[A1] Instead do: Wait for it. Avoid: Sleep. Why: Flaky (seen 2 times, last 2 months ago)",
             "What the user wants:",
-            "[P1] style: strict (stated just now)",
+            f"[P1] style: strict (stated {ago(0):%Y-%m-%d %H:%M:%S}, just now)",
             "What is known:",
-            "[K1] auth: JWT (as of 2 years ago)",
+            f"[K1] auth: JWT (as of {ago(800):%Y-%m-%d %H:%M}, 2 years ago)",
             "What happened before:",
             "[O1] Failed, 1 day ago: Deploy it | Way: by hand | Error: E1 | Feedback: bad",
             REQUEST,

@@ -1,10 +1,10 @@
-"""The lines of a wake-up text, in the order of their importance, without ages, so that they stay the same over time."""
+"""The lines of a wake-up text, in the order of their importance, with dates but no ages, so that they stay the same over time."""
 
 from collections.abc import Iterator
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
-from alma.types import AntiPattern, AnyMemory, Heuristic
+from alma.types import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, UserPreference
 from alma_harness.fitting import line_of
 from alma_harness.quick_reload import handoff_lines
 from alma_harness.session import SessionManager
@@ -55,7 +55,8 @@ def _lines(alma: ALMA, label: str, memories: list[AnyMemory], agent: str, user_i
     """Yields the lines of the first memories that the agent, working for the user, may read."""
     readable = (one for one in memories if _is_readable(alma, one, agent, user_id))
     for _, memory in zip(range(most), readable, strict=False):
-        yield line_of(label, note(memory, None))
+        since = f" ({memory.seen_at:%Y-%m-%d %H:%M})" if isinstance(memory, DomainKnowledge | UserPreference) else ""
+        yield line_of(f"{label}{since}", note(memory, None))
 
 
 def _is_readable(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None) -> bool:

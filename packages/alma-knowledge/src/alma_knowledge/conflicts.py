@@ -76,9 +76,21 @@ def _are_near(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 def _between(one: Claim, other: Claim, least: int, *, is_wish: bool) -> Conflict | None:
     if one.about == other.about:
         return _of_same_subject(one, other, least, is_wish=is_wish) if len(one.about) >= least else None
+    if not is_wish and (found := _of_former(one, other) or _of_former(other, one, is_swapped=True)) is not None:
+        return found
     if abs(len(one.about) - len(other.about)) > 1:
         return None
     return _of_opposites(one, other, least, is_wish=is_wish)
+
+
+def _of_former(changed: Claim, other: Claim, *, is_swapped: bool = False) -> Conflict | None:
+    """Returns the conflict of "moved from here to there" with a sentence that states the former value of the same subject, in one word more."""
+    if len(changed.values) != 1 or len(other.values) != 1 or other.is_denied or len(other.about) != len(changed.about) + 1:
+        return None
+    if not changed.about or Counter(changed.about) - Counter(other.about) or not spelt_value(other.values[0]) <= changed.former:
+        return None
+    values = changed.values[0].written, other.values[0].written
+    return Conflict("value", *(reversed(values) if is_swapped else values))
 
 
 def _of_same_subject(one: Claim, other: Claim, least: int, *, is_wish: bool) -> Conflict | None:

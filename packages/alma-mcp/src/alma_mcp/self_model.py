@@ -164,9 +164,7 @@ class SelfModel:
             node = Node(
                 type="Preference",
                 name=preference.category,
-                facts={
-                    "preference": Fact(value=preference.preference, by=preference.source, at=preference.created_at.isoformat())
-                },
+                facts={"preference": Fact(value=preference.preference, by=preference.source, at=preference.seen_at.isoformat())},
                 memory_id=preference.id,
             )
             nodes.append(node)

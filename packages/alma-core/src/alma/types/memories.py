@@ -199,7 +199,7 @@ class UserPreference(Memory):
         return f"{self.category}: {self.preference}"
 
     def described(self, now: datetime | None) -> str:
-        since = "" if now is None else f" (stated {sentences.age(self.timestamp, now)})"
+        since = "" if now is None else f" (stated {sentences.dated(self.timestamp, now)})"
         return f"{brief(self.category)}: {brief(self.preference)}{since}"
 
 
@@ -221,7 +221,7 @@ class DomainKnowledge(Memory):
         return self.domain
 
     def described(self, now: datetime | None) -> str:
-        since = "" if now is None else f" (as of {sentences.age(self.last_verified, now)})"
+        since = "" if now is None else f" (as of {sentences.dated(self.last_verified, now)})"
         return f"{brief(self.domain)}: {brief(self.fact)}{since}"
 
 

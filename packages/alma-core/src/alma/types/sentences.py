@@ -149,6 +149,13 @@ def age(moment: datetime, now: datetime) -> str:
     return "just now"
 
 
+def dated(moment: datetime, now: datetime) -> str:
+    """Returns a time, in UTC, and how long ago it was: of two that are as many months ago, or both just now, a reader sees which is newer."""
+    said = age(moment, now)
+    shape = "%Y-%m-%d %H:%M:%S" if said == "just now" else "%Y-%m-%d %H:%M"
+    return f"{moment:{shape}}, {said}"
+
+
 def times(count: int) -> str:
     """Returns a number of times in words."""
     return "1 time" if count == 1 else f"{count} times"

@@ -5,16 +5,15 @@ A program may save the whole conversation each time, its newest turns, or only n
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from difflib import SequenceMatcher
 
 from alma.protocols import Lookups, Write
 from alma.text import without_names
 from alma.types.memories import Conversation, Memory, Passage, Turn, passages_of
 from alma.types.package_records import REFERENCES
 from alma.types.provenance import flagged
+from alma_learning.tellings import compare_turns, count_characters, with_additions
 
 SESSION = "memory.session"
 """Kind of the small records that find the conversations of a session, by its digest and their ids. A kind as packages have, so a record is
@@ -25,10 +24,6 @@ LONGEST = 100_000
 
 APART = timedelta(hours=24)
 """Turns that share nothing with the session begin another conversation if they are so much later or earlier."""
-
-TELLING = 60
-"""Characters of consecutive turns by which a conversation is known again. With it, of 14,061 turns of LongMemEval, LoCoMo and tau-bench that are
-stored by two, 14 repeat others and are not stored again; windows of 8, some sent twice or late, leave no turn twice (29 November 2026)."""
 
 Key = tuple[str, str | None, str]
 """Agent, user and name of a session."""
@@ -69,8 +64,8 @@ class Sessions:
         start, rest = 0, new.get(len(stored), ())
         for place, part in enumerate(parts):
             end = start + len(part.turns)
-            turns = _apply(new, stored, start, end)
-            if end == len(stored) and length_of(turns) + length_of(rest) <= LONGEST:
+            turns = with_additions(new, stored, start, end)
+            if end == len(stored) and count_characters(turns) + count_characters(rest) <= LONGEST:
                 turns, rest = (*turns, *rest), ()
             parts[place], start = self._grow(part, turns, given), end
         if rest:
@@ -105,72 +100,6 @@ def put_session(write: Write, memory: Conversation, number: int) -> None:
 
 def _digest(key: Key) -> str:
     return hashlib.blake2b(json.dumps(key).encode(), digest_size=16).hexdigest()
-
-
-Additions = Mapping[int, Sequence[Turn]]
-"""Turns to keep in place of the stored turn of a number, itself among them if it stays; under the number after the last one, those to append."""
-
-
-def compare_turns(stored: Sequence[Turn], given: Sequence[Turn], *, is_apart: bool = False) -> Additions | None:
-    """Returns what turns add to those of a session; `None` if they share nothing with these and are apart in time.
-
-    Turns that tell the stored ones again, in whole or in part, add as many of each turn as are missing, each in its place. Others follow the
-    stored ones, after the longest overlap of the end with their beginning.
-    """
-    if (stored[0] == given[0] or _is_known_again(stored, given)) and (new := _find_missing(stored, given, is_apart)) is not None:
-        return new
-    sizes = range(min(len(stored), len(given)), 0, -1)
-    overlap = next((size for size in sizes if tuple(stored[-size:]) == tuple(given[:size])), 0)
-    return None if is_apart and not overlap else {len(stored): given[overlap:]}
-
-
-def join_turns(stored: Sequence[Turn], given: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Returns the turns of two tellings of one conversation, each as often as in the one that has it more often."""
-    return _apply(_find_missing(stored, given) or {}, stored, 0, len(stored) + 1)
-
-
-def _apply(new: Additions, stored: Sequence[Turn], start: int, end: int) -> tuple[Turn, ...]:
-    return tuple(turn for at in range(start, end) for turn in new.get(at, stored[at : at + 1]))
-
-
-def _is_known_again(stored: Sequence[Turn], given: Sequence[Turn]) -> bool:
-    """Checks for a telling run of turns that both have: two turns at least, or all that one of them has."""
-    run = SequenceMatcher(None, stored, given, autojunk=False).find_longest_match()
-    is_long = run.size >= min(2, len(stored), len(given))
-    return is_long and length_of(given[run.b : run.b + run.size]) >= TELLING
-
-
-def _find_missing(stored: Sequence[Turn], given: Sequence[Turn], is_apart: bool = False) -> Additions | None:
-    """Returns what a telling adds; `None` for one that is apart in time and has less than half of the shorter one's characters in common."""
-    found = SequenceMatcher(None, stored, given, autojunk=False)
-    common = sum(length_of(given[block.b : block.b + block.size]) for block in found.get_matching_blocks())
-    if is_apart and 2 * common < min(length_of(stored), length_of(given)):
-        return None
-    surplus, new, last = Counter(given) - Counter(stored), dict[int, list[Turn]](), len(stored) - 1
-    for tag, start, place, first, end in found.get_opcodes():
-        told = [] if tag == "equal" else list(given[first:end])
-        if told and start == last < place and (longer := _longer_form(stored[last], told[0])):
-            new[last], told = [longer], told[1:]
-        missing = []
-        for turn in told:
-            if surplus[turn] > 0:
-                surplus[turn] -= 1
-                missing.append(turn)
-        if missing:
-            new[place] = [*missing, *stored[place : place + 1]]
-    return new
-
-
-def _longer_form(one: Turn, other: Turn) -> Turn | None:
-    """Returns the longer of two forms of an answer that was still being written; `None` if neither begins with the other."""
-    shorter, longer = sorted((one, other), key=lambda turn: len(turn.text))
-    is_same = shorter.speaker == longer.speaker and not longer.is_own and longer.text.startswith(shorter.text)
-    return longer if is_same else None
-
-
-def length_of(turns: Sequence[Turn]) -> int:
-    """Returns the number of characters that were said."""
-    return sum(len(turn.text) for turn in turns)
 
 
 def passages_by_kind(memory: Memory) -> Sequence[Passage]:

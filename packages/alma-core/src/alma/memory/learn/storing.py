@@ -134,20 +134,21 @@ def store(
 
     A conversation of a known session is added to the conversations of that. With `dry_run` only the categories are decided.
     """
-    joining = {number: one.memory for number, one in entries.items() if isinstance(one.memory, Conversation) and not one.passages}
-    joining = {} if dry_run else joining
+    ungrown = {} if dry_run else {number: entry.memory for number, entry in entries.items() if not entry.passages}
+    joining = {number: memory for number, memory in ungrown.items() if isinstance(memory, Conversation)}
     others = {number: entry for number, entry in entries.items() if number not in joining}
     by = common_actor(entry.memory.agent for entry in entries.values()) if actor is None else actor
     while True:
-        sessions = Sessions(room.project, joining, room.store.clock())
-        grown = [(memory, Entry(memory, passages_by_kind(memory)), number) for memory, number in sessions.changed()]
+        sessions = Sessions(room.project, joining, room.store.clock()) if joining else None
+        changed = sessions.changed() if sessions else ()
+        grown = [(memory, Entry(memory, passages_by_kind(memory)), number) for memory, number in changed]
         vectors = embed(room, [*others.values(), *(entry for _, entry, _ in grown)], only_categories=dry_run)
         kept = make_each(others, partial(categorise, room, vectors=vectors), on_error)
-        made = {**{number: entry.memory for number, entry in kept.items()}, **sessions.results}
+        made = {number: entry.memory for number, entry in kept.items()} | (sessions.results if sessions else {})
         if not dry_run and (kept or grown):
             compared, at = comparison_vectors(room), room.now()
             with room.project.write(actor=by, operation=operation, at=at) as write:
-                if sessions.is_stale(write.stored):
+                if sessions and sessions.is_stale(write.stored):
                     continue
                 write.keep_vectors(compared)
                 for entry in kept.values():

@@ -107,8 +107,8 @@ def _cut_pieces(
     row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]
 ) -> Iterator[_Piece]:
     """Yields the pieces of a conversation; its passages where the caller chose these."""
-    pieces = memory.pieces()
-    if any(_is_chosen(passage, pieces, memory.names) for passage in passages.values()):
+    pieces, names = memory.pieces(), memory.names
+    if any(_is_chosen(passage, pieces, names) for passage in passages.values()):
         for position, passage in passages.items():
             yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
         return

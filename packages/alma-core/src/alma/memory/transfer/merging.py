@@ -15,7 +15,7 @@ from typing import Any
 from alma import journal
 from alma.errors import ConflictError
 from alma.memory.episodes.closing import counts_of
-from alma.memory.learn.sessions import join_turns, passages_by_kind
+from alma.memory.learn.sessions import passages_by_kind
 from alma.memory.room import Room
 from alma.memory.transfer.reading import Key, Line, SoundExport, key_of, memory_of
 from alma.protocols import Snapshot
@@ -30,6 +30,7 @@ from alma.types.memories import Conversation, embedded
 from alma.types.scope import owner_name
 from alma.types.stored import QUARANTINE, Change
 from alma.types.strategies import MOST_ANCHORS, NO_USE, RULE
+from alma_learning.tellings import join_turns
 
 RecordKey = tuple[str, str]
 Counts = Mapping[str, float]

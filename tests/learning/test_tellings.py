@@ -1,0 +1,76 @@
+"""Tellings of one conversation: whatever is stored and whatever comes, no turn is lost, none is moved, and the same again adds nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma_learning.tellings import compare_turns, join_turns, with_additions
+
+Said = tuple[str, str, bool]
+
+TEXTS = [
+    "Yes",
+    "No",
+    "Ja, gern.",
+    "好的",
+    "Where is the key to the cellar?",
+    "It hangs behind the door, on the second hook.",
+    "x" * 90,
+]
+TURNS = st.builds(lambda text, is_own: ("user" if is_own else "assistant", text, is_own), st.sampled_from(TEXTS), st.booleans())
+TALKS = st.lists(TURNS, min_size=1, max_size=12)
+
+
+def told(stored: Sequence[Said], new: Sequence[Said], *, is_apart: bool = False) -> tuple[Said, ...] | None:
+    found = compare_turns(stored, new, is_apart=is_apart)
+    return None if found is None else with_additions(found, stored, 0, len(stored) + 1)
+
+
+def is_within(part: Sequence[Said], whole: Sequence[Said]) -> bool:
+    """Checks that the turns of a part stand in the whole in their order."""
+    left = iter(whole)
+    return all(turn in left for turn in part)
+
+
+@given(TALKS, TALKS, st.booleans())
+def test_no_stored_turn_is_lost_or_moved_and_every_new_one_is_there(stored: list[Said], new: list[Said], is_apart: bool) -> None:
+    result = told(stored, new, is_apart=is_apart)
+    if result is not None:
+        assert is_within(stored, result)
+        assert set(result) == {*stored, *new}
+        assert len(result) <= len(stored) + len(new)
+
+
+@given(TALKS, st.integers(0, 12))
+def test_the_whole_after_a_part_is_the_whole_and_a_part_after_the_whole_adds_nothing(talk: list[Said], end: int) -> None:
+    part = talk[:end] or talk
+    assert told(part, talk) == tuple(talk)
+    assert told(talk, part) == tuple(talk)
+
+
+@given(TALKS, st.integers(1, 12))
+def test_the_end_of_a_talk_adds_nothing(talk: list[Said], size: int) -> None:
+    assert told(talk, talk[-size:]) == tuple(talk)
+
+
+@given(TALKS, TALKS)
+def test_of_two_tellings_each_turn_is_kept_as_often_as_in_the_one_that_has_it_more_often(
+    one: list[Said], other: list[Said]
+) -> None:
+    assert Counter(join_turns(one, other)) == Counter(one) | Counter(other)
+    assert Counter(join_turns(one, other)) == Counter(join_turns(other, one))
+
+
+@given(TALKS, TALKS)
+def test_turns_that_share_nothing_follow_or_are_told_apart_from(talk: list[Said], other: list[Said]) -> None:
+    fresh = [(speaker, f"{text} once more", is_own) for speaker, text, is_own in other]
+    assert told(talk, fresh) == (*talk, *fresh)
+    assert told(talk, fresh, is_apart=True) is None
+
+
+def test_an_answer_that_grew_is_one_turn() -> None:
+    begun, whole = ("assistant", "It hangs", False), ("assistant", "It hangs behind the door.", False)
+    asked = ("user", "Where is the key?", True)
+    assert told([asked, begun], [asked, whole]) == told([asked, whole], [asked, begun]) == (asked, whole)
