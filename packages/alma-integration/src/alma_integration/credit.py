@@ -34,7 +34,8 @@ def strategy_of(steps: Sequence[ToolStep]) -> str | None:
     """Returns the strategy of a run from its tool calls, `check, then deploy(way="blue-green")`; `None` if no call succeeded.
 
     Left out are calls that plan or hand over, and failed ones, which are evidence against themselves only. So is a call that was made again,
-    differently, to repair a later failure: in `deploy(way="rolling")`, `verify` failed, `deploy(way="blue-green")`, `verify`, the first deployment gets no credit.
+    differently, to repair a later failure: in `deploy(way="rolling")`, `verify` failed, `deploy(way="blue-green")`, `verify`, the first
+    deployment gets no credit.
     """
     replaced = _replaced(steps)
     done = (step for place, step in enumerate(steps) if step.is_made and step.ok is not False and place not in replaced)
