@@ -31,6 +31,19 @@ def test_the_strategy_is_made_of_the_calls_that_did_it(calls: list[tuple[str, bo
     assert strategy_of(steps(*calls)) == credited
 
 
+@pytest.mark.parametrize("name", ["write_todos", "TodoWrite", "todo_write", "update_plan", "task", "Task"])
+def test_planning_and_giving_work_to_a_sub_agent_is_no_part_of_a_strategy(name: str) -> None:
+    given = {"description": "deploy it", "subagent_type": "deployer"} if name.casefold() == "task" else {"todos": ["deploy"]}
+    plan = ToolStep(agent="a", tool=name, action=f"{name}(x)", ok=True, arguments=given)
+    assert strategy_of([plan, *steps(("deploy(blue)", True)), plan]) == "deploy(blue)"
+    assert strategy_of([plan]) is None
+
+
+@pytest.mark.parametrize("name", ["task", "transfer_to_savings", "update_plan_price", "write_todo_app"])
+def test_a_tool_that_only_sounds_like_planning_is_credited(name: str) -> None:
+    assert strategy_of([ToolStep(agent="a", tool=name, action=name, ok=True, arguments={"id": 7})]) == name
+
+
 def test_a_call_that_was_not_made_is_no_part_of_a_strategy() -> None:
     refused = ToolStep(agent="a", tool="drop", action="drop", ok=None, arguments={}, is_made=False)
     assert strategy_of([refused]) is None

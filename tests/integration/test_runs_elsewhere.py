@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
-from alma.integration import Integration, Options, RunView, tool_use
+from alma.integration import Integration, Options, RunView, tag_beside, tool_use
 from facade import StoredIn
 
 TASK = "Deploy the auth service"
@@ -184,6 +184,33 @@ def test_what_another_agent_was_shown_beside_the_notes_is_not_counted_and_keeps_
     run.end("done")
     [record] = store.recent_episodes()
     assert (record.agent, record.shown) == ("dev", ())
+
+
+def test_what_is_shown_after_the_first_step_can_be_cited_and_its_use_is_stored_with_the_next_step(store: ALMA) -> None:
+    early, late = (store.add_domain_knowledge("dev", "ports", f"The {name} service has port 80") for name in ("auth", "mail"))
+    found = store.retrieve("Which port?", "dev")
+    parts = [
+        found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.memory.id == one.id)})
+        for one in (early, late)
+    ]
+    run = integration_of(store).run(TASK)
+    run.show_beside(parts[0])
+    run.tool_returned(tool_use("look", {}), "found")
+    run.settle()
+    tagged, new = tag_beside(parts[1].tagged(""), run.memories)
+    run.show_beside(new)
+    tag = tagged.recalled[0].tag
+    assert tag not in {item.tag for item in parts[0].recalled}
+    run.tool_returned(tool_use("deploy", {"why": f"as [{tag}] says"}), "live")
+    run.settle()
+    [record] = store.recent_episodes()
+    assert record.steps[-1].used == (late.id,)
+    report = run.end("done")
+    assert report is not None
+    assert (report.retrieved, report.cited) == (2, (tag,))
+    [record] = store.recent_episodes()
+    assert record.used == (late.id,)
+    assert [shown.used for shown in record.shown] == [False]
 
 
 def test_each_reason_why_work_was_sent_back_is_a_lesson_of_its_own(store: ALMA) -> None:

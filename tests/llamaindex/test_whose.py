@@ -69,6 +69,7 @@ def test_tags_are_taken_out_of_the_final_answer_on_request(alma: ALMA, streaming
     assert str(answer) == "Blue-green, not [9]."
     assert [record.used for record in episodes(alma)] == [(rule.id,)]
     assert [view.cited for view in seen] == [("H1",)]
+    assert [message.content for message in memory.get_all() if message.role == "assistant"] == ["Blue-green, not [9]."]
 
 
 def test_options_of_a_memory_go_before_those_of_the_learner(alma: ALMA) -> None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alma import Episode
-from alma.episode import leaving
-from alma.episode.episode import exposures
+from alma.episode import exposures, leaving
 from alma.types.episodes import EpisodeRecord, with_use
 from alma.types.kinds import Verdict, VerdictSource
 from alma_integration.credit import unrepaired

@@ -7,6 +7,8 @@ from typing import Any
 from alma.text import shortened
 
 STRATEGY_CHARS = 600
+_PLANS = frozenset({"write_todos", "write_todo", "todo_write", "todowrite", "update_plan"})
+"""Tools that keep a list of what is to be done: of LangChain and deepagents, Claude Code and Codex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,13 @@ class ToolStep:
 def strategy_of(steps: Sequence[ToolStep]) -> str | None:
     """Returns the strategy of a run from its tool calls, `check, then deploy(way="blue-green")`; `None` if no call succeeded.
 
-    A failed call is left out: it is evidence against itself only. So is a call that was made again, differently, to repair a later
-    failure: in `deploy(way="rolling")`, `verify` failed, `deploy(way="blue-green")`, `verify`, the first deployment gets no credit.
+    Left out are calls that plan or hand over, and failed ones, which are evidence against themselves only. So is a call that was made again,
+    differently, to repair a later failure: in `deploy(way="rolling")`, `verify` failed, `deploy(way="blue-green")`, `verify`, the first
+    deployment gets no credit.
     """
     replaced = _replaced(steps)
-    kept = (step.action for place, step in enumerate(steps) if step.is_made and step.ok is not False and place not in replaced)
+    done = (step for place, step in enumerate(steps) if step.is_made and step.ok is not False and place not in replaced)
+    kept = (step.action for step in done if _is_work(step))
     return shortened(", then ".join(dict.fromkeys(kept)), STRATEGY_CHARS) or None
 
 
@@ -52,6 +56,11 @@ def tools_succeeded(steps: Sequence[ToolStep]) -> bool | None:
     run short."""
     last = {step.tool: step.ok for step in steps if step.ok is not None}
     return all(last.values()) if last else None
+
+
+def _is_work(step: ToolStep) -> bool:
+    """Returns False for a list of what is to be done, and where a sub-agent of deepagents or Claude Code is given the work."""
+    return step.tool.casefold() not in _PLANS and not (step.tool.casefold() == "task" and "subagent_type" in step.arguments)
 
 
 def _replaced(steps: Sequence[ToolStep]) -> set[int]:

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from alma import Episode
-from alma.episode import leaving
-from alma.episode.episode import exposures
+from alma.episode import exposures, leaving
 from alma.errors import ScopeViolationError, StorageError
 from alma.text import storable
 from alma.types.prompt import without_notes

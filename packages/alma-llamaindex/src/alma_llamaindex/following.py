@@ -187,6 +187,12 @@ class Followed:
             else:
                 spans.change_answer(result, run.for_user)
 
+    def clean(self, message: object) -> None:
+        """Removes citations from an answer, before the chat keeps it, for projects with `strip_tags`."""
+        for line in self.lines.values():
+            if line.run.options.strip_tags:
+                spans.change_texts(message, line.run.for_user)
+
     # The end.
 
     def ended(self, result: object, error: BaseException | None = None, *, is_judged: bool = True) -> None:

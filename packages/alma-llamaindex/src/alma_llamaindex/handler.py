@@ -157,6 +157,8 @@ class SpanHandler(BaseSpanHandler[Any]):
             followed.tool_called(result.tool_name, result.tool_kwargs, result.tool_output, span.started)
         elif span.method == spans.TURN and isinstance(result, AgentOutput):
             followed.said(result.response.content, *(call.tool_kwargs for call in result.tool_calls))
+            if not result.tool_calls:  # the chat keeps this very message, which is the answer
+                followed.clean(result.response)
         elif isinstance(result, StopEvent):
             followed.answered(result)
 

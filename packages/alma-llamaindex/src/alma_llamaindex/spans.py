@@ -176,11 +176,16 @@ def change_answer(result: object, change: Any) -> None:
     result = result_of(result)
     if isinstance(result, AgentOutput):
         result.response = result.response.model_copy(deep=True)
-        for block in result.response.blocks:
-            if isinstance(block, TextBlock):
-                block.text = change(block.text)
+        change_texts(result.response, change)
     elif isinstance(result, Response | AgentChatResponse) and isinstance(result.response, str):
         result.response = change(result.response)
+
+
+def change_texts(message: Any, change: Any) -> None:
+    """Changes the texts of a message in place."""
+    for block in message.blocks:
+        if isinstance(block, TextBlock):
+            block.text = change(block.text)
 
 
 def last_user_text(messages: Sequence[ChatMessage]) -> str:
