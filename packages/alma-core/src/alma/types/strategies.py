@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import computed_field, model_validator
 
 from alma.types.identity import UtcDatetime, Value
-from alma.types.memories import AntiPattern
+from alma.types.memories import AntiPattern, Share
 from alma.types.scope import agent_in
 from alma.types.sentences import AS_A_STEP, brief, ends_with, record_of, times
 from alma.types.tags import defused
-
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-
 
 WORKS, FAILS, TRIED = "works", "fails", "tried"
 """What a way amounts to: a heuristic, an anti-pattern, or neither yet."""

@@ -53,7 +53,7 @@ class FormerExport:
         if rule is None:
             return line
         if rule.record is None:
-            return line.model_copy(update={"body": rule.stated_body()})
+            return line.model_copy(update={"body": rule.stated_body(), "successes": min(line.successes or 0, line.trials or 0)})
         return ExportedRecord(kind=RULE, key=line.id, version=1, updated_at=line.updated_at, body=rule.record.body())
 
     def stated(self, project: str) -> Iterator[ExportedMemory]:
