@@ -40,7 +40,7 @@ from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
-from alma.types.identity import Fingerprint
+from alma.types.identity import Fingerprint, utc_now
 from alma.types.scope import MemoryScope, UserWall
 
 _LOG = logging.getLogger("alma")
@@ -75,7 +75,7 @@ def open_store(
     _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents, storage=storage, storage_options=options)
     if not callable(clock):
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
-    clock = partial(_read_clock, clock)
+    clock = clock if clock is utc_now else partial(_read_clock, clock)
     args.check_embedder(embedder, embedding_dim)
     seconds, redact, wall = _timeout(lock_timeout), checked_redact(redact), _wall(users)
     place = _Place.of(storage_dir, db_name, storage, options or {}, encryption_key)
