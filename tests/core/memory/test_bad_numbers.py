@@ -1,12 +1,13 @@
 """Numbers, times and metadata that cannot be kept: a clear error, and nothing is stored."""
 
+import io
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from alma import ALMA, ValidationError
-from facade import refused
+from facade import ManualClock, OpenStore, refused
 
 NAN, INF = float("nan"), float("inf")
 HUGE = 10**5000
@@ -101,6 +102,61 @@ def test_a_time_that_utc_cannot_tell_is_refused(unchanging: ALMA, timestamp: dat
 def test_the_first_and_the_last_time_are_kept_and_ranked(alma: ALMA, timestamp: datetime) -> None:
     outcome = alma.learn("a", "deploy", "success", timestamp=timestamp)
     assert alma.retrieve("deploy", "a").outcomes[0].timestamp == timestamp == outcome.timestamp
+
+
+CLOCKS = {
+    "before the first year": datetime.min.replace(tzinfo=timezone(timedelta(hours=5))),
+    "after the last year": datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))),
+    "nothing": None,
+    "a text": "2026-01-01T00:00:00Z",
+    "a number": 1.8e9,
+    "a date": datetime(2026, 1, 1, tzinfo=UTC).date(),
+}
+CALLS: dict[str, Any] = {
+    "learn": lambda alma: alma.learn("a", "deploy", "success"),
+    "learn_many": lambda alma: alma.learn_many([{"agent": "a", "task": "deploy", "outcome": "success"}]),
+    "retrieve": lambda alma: alma.retrieve("deploy", "a"),
+    "episode": lambda alma: alma.episode("a", "deploy"),
+    "forget": lambda alma: alma.forget(),
+    "export": lambda alma: alma.export(io.BytesIO()),
+    "overview": lambda alma: alma.overview(),
+    "maintain": lambda alma: alma.maintain(due_only=True),
+    "purge": lambda alma: alma.purge([alma.list_memories()[0].id]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("reading", CLOCKS.values(), ids=CLOCKS)
+def test_a_clock_that_says_no_time_of_utc_is_an_error_and_changes_nothing(
+    open_store: OpenStore, clock: ManualClock, reading: Any, call: str
+) -> None:
+    alma = open_store(clock=clock)
+    alma.learn("a", "deploy", "success")
+    clock.now, right = reading, clock.now
+    before = alma.content_hash()
+    with pytest.raises(ValidationError, match="the time of the clock"):
+        CALLS[call](alma)
+    clock.now = right
+    assert alma.content_hash() == before
+    assert alma.retrieve("deploy", "a").outcomes
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime.min.replace(tzinfo=UTC).replace(tzinfo=None),
+        datetime.max.replace(tzinfo=UTC).replace(tzinfo=None),
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+    ],
+)
+def test_the_first_and_the_last_reading_of_a_clock_are_taken(open_store: OpenStore, clock: ManualClock, moment: datetime) -> None:
+    alma = open_store(clock=clock)
+    alma.learn("a", "deploy", "success")
+    clock.now = moment
+    for call in CALLS.values():
+        call(alma)
+    assert alma.verify().ok
 
 
 def _nested(levels: int, *, in_lists: bool = False) -> dict[str, Any]:

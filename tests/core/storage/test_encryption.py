@@ -144,7 +144,14 @@ def test_a_key_file_is_readable_by_its_owner_alone_and_never_overwritten(
     file.chmod(0o644)
     with caplog.at_level(logging.WARNING, logger="alma"):
         read_key(file)
-    assert "may be read by others" in caplog.text
+    assert "may be read or changed by others" in caplog.text
+
+
+@pytest.mark.parametrize("byte", [0, 0x61, 0xFF])
+def test_a_key_of_one_byte_is_told_for_what_it_is(byte: int, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="alma"):
+        read_key(bytes([byte]) * 32)
+    assert "one byte, 32 times" in caplog.text
 
 
 def test_a_key_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

@@ -85,6 +85,32 @@ def test_one_line_is_the_same_whether_all_of_it_can_be_printed_or_not(text: str)
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        *(
+            0xAD,
+            0x34F,
+            0x115F,
+            0x1160,
+            0x17B4,
+            0x17B5,
+            *range(0x180B, 0x1810),
+            *range(0x2062, 0x2065),
+            *range(0x206A, 0x2070),
+            0x3164,
+        ),
+        *(*range(0xFE00, 0xFE10), 0xFFA0, *range(0xFFF0, 0xFFF9), 0x1D173, 0xE0100, 0xE01EF, 0xE0FFF),
+    ],
+)
+def test_a_character_of_which_nothing_is_shown_leaves_one_line_without_a_gap(code: int) -> None:
+    assert one_line(f"pass{chr(code)}word {chr(code)} x") == "password x"
+
+
+def test_joiners_that_words_and_emoji_need_stay_in_one_line() -> None:
+    assert one_line("می\u200cخواهم 👩\u200d💻") == "می\u200cخواهم 👩\u200d💻"
+
+
+@pytest.mark.parametrize(
     "code", [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
 )
 def test_no_character_that_steers_the_display_stays_in_one_line(code: int) -> None:

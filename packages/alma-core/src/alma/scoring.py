@@ -11,7 +11,7 @@ RECALL_WEIGHTS: Mapping[str, float] = {"similarity": 1.0, "recency": 0.0, "succe
 DEFAULT_HALF_LIFE_DAYS = 30.0
 LARGEST_WEIGHT = 1_000_000
 
-_DAY = 86_400_000_000  # microseconds
+DAY = 86_400_000_000  # microseconds
 _FAILURE_WORTH = 0.7
 
 USEFULNESS_EFFECT = 0.25
@@ -73,7 +73,7 @@ def _is_weight(value: object) -> bool:
 
 def recency(seen_at: int, now: int, half_life_days: float) -> float:
     """Returns `0.5 ** (age / half-life)`: 1 for a memory just seen (or seen in the future), towards 0 with age. Times in microseconds."""
-    return float(0.5 ** ((now - seen_at) / _DAY / half_life_days)) if now > seen_at else 1.0
+    return float(0.5 ** ((now - seen_at) / DAY / half_life_days)) if now > seen_at else 1.0
 
 
 def success(kind: str, successes: float | None, trials: float | None) -> float:

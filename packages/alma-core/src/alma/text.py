@@ -43,6 +43,11 @@ _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2062-\u2064\u206a-\u206f\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e0fff]"
+)
+"""The other characters that nothing is shown of, by Unicode's Default_Ignorable_Code_Point, but for the joiners that scripts and emoji need."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _VARIES = re.compile(
@@ -155,6 +160,7 @@ def _has_words_alone(text: str) -> bool:
 
 def one_line(text: str) -> str:
     """Returns the text on one line, without control, line-separating, direction-changing or invisible characters."""
+    text = text if text.isascii() else _UNSEEN.sub("", text)
     if text.isprintable():  # then only repeated spaces are left to remove
         return " ".join(text.split())
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()

@@ -1,5 +1,6 @@
 """The connections of a process to one address: shared by all stores that are open on it, closed with the last one."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from psycopg_pool import ConnectionPool
 
 from alma.forking import renewed_in_children
 from alma_postgres.address import Address
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else it prints a line for each lost connection
 
 SHORTEST_WAIT = 2.0
 """Seconds for which a call waits for a connection at least, whatever it says of locks: to connect is not to wait for others."""

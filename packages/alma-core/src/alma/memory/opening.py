@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
-from alma.types.identity import Fingerprint
+from alma.types.identity import Fingerprint, utc_now
 from alma.types.scope import MemoryScope, UserWall
 
 _LOG = logging.getLogger("alma")
@@ -74,6 +75,7 @@ def open_store(
     _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents, storage=storage, storage_options=options)
     if not callable(clock):
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
+    clock = clock if clock is utc_now else partial(_read_clock, clock)
     args.check_embedder(embedder, embedding_dim)
     seconds, redact, wall = _timeout(lock_timeout), checked_redact(redact), _wall(users)
     place = _Place.of(storage_dir, db_name, storage, options or {}, encryption_key)
@@ -137,6 +139,13 @@ def _check_types(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, wanted[name]) or isinstance(value, bool):
             raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {quoted(value)}")
+
+
+def _read_clock(clock: Clock) -> datetime:
+    given: object = clock()
+    now = args.checked_time("no time" if given is None else given, "the time of the clock")
+    assert now is not None
+    return now
 
 
 def _timeout(value: object) -> float | None:

@@ -5,15 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from alma.types.identity import Fingerprint, UtcDatetime, Value
+from alma.types.memories import Count, Share
 
 FORMAT = "alma-export"
 VERSION, FORMER_VERSION = 3, 2
 """Version of what is written, and a former one that is read, too: it has counts and learned rules, which follow from outcomes."""
 
-Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=-(10**17), le=10**18)]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Credit = Annotated[float, Field(ge=0, le=2**53, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1, max_length=1000)]
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]

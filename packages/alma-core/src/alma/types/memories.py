@@ -20,7 +20,7 @@ from alma.types.sentences import brief
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
 
 _MAPPINGS = (dict, Mapping)
 """In this order: a look at an abstract class is a call in Python, and each memory that is read is looked at thrice."""
@@ -81,14 +81,27 @@ class Memory(Value, ABC):
         return None
 
 
-class Heuristic(Memory):
+class _Counted(Memory):
+    """A memory whose record is two counts."""
+
+    occurrence_count: Count = 0
+    success_count: Count = 0
+
+    @property
+    def successes(self) -> float:
+        return float(self.success_count)
+
+    @property
+    def trials(self) -> float:
+        return float(self.occurrence_count)
+
+
+class Heuristic(_Counted):
     """A strategy that works under a condition, with its record."""
 
     kind: Literal["heuristic"] = "heuristic"
     condition: str
     strategy: str
-    occurrence_count: Count = 0
-    success_count: Count = 0
     last_validated: UtcDatetime = Field(default_factory=utc_now)
 
     @property
@@ -111,14 +124,6 @@ class Heuristic(Memory):
         if self.metadata.get("learned"):
             return _record(self.metadata, *counts, self.last_validated, now)
         return sentences.stated_record(*counts, self.last_validated, now, self.metadata)
-
-    @property
-    def successes(self) -> float:
-        return float(self.success_count)
-
-    @property
-    def trials(self) -> float:
-        return float(self.occurrence_count)
 
 
 class Outcome(Memory):
@@ -225,7 +230,7 @@ class DomainKnowledge(Memory):
         return f"{brief(self.domain)}: {brief(self.fact)}{since}"
 
 
-class AntiPattern(Memory):
+class AntiPattern(_Counted):
     """A way that fails, why, and a better one (`None` where none is known).
 
     `occurrence_count` counts its failures, `success_count` its successes.
@@ -236,7 +241,6 @@ class AntiPattern(Memory):
     why_bad: str
     better_alternative: str | None = None
     occurrence_count: Count = 1
-    success_count: Count = 0
     last_seen: UtcDatetime = Field(default_factory=utc_now)
 
     @property
@@ -266,14 +270,6 @@ class AntiPattern(Memory):
         is_said = not self.metadata.get("error") or sentences.ends_with(self.pattern, self.why_bad)
         why = None if is_said else self.why_bad
         return _record(self.metadata, *counts, self.last_seen, now, why_bad=why, instead=self.better_alternative)
-
-    @property
-    def successes(self) -> float:
-        return float(self.success_count)
-
-    @property
-    def trials(self) -> float:
-        return float(self.occurrence_count)
 
 
 def _record(

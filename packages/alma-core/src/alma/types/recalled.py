@@ -9,12 +9,11 @@ from pydantic import Field
 
 from alma.text import one_line, shortened
 from alma.types.identity import Value, read_json
-from alma.types.memories import AnyMemory
+from alma.types.memories import AnyMemory, Share
 from alma.types.provenance import MemoryProvenance
 from alma.types.scope import Access
 from alma.types.tags import TAG
 
-Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 FACTOR_LABELS = {"similarity": "similarity", "recency": "recency", "success": "success_rate", "confidence": "confidence"}
 """Names of the factors, in the order in which they are shown."""
@@ -122,10 +121,10 @@ class Factors(Value):
     `score = usefulness * sum(weights[f] * f)` over similarity, recency, success and confidence.
     """
 
-    similarity: Factor
-    recency: Factor
-    success: Factor
-    confidence: Factor
+    similarity: Share
+    recency: Share
+    success: Share
+    confidence: Share
     usefulness: float = 1.0
     weights: dict[str, float]
 

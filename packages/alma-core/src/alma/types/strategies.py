@@ -5,21 +5,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import computed_field, model_validator
 
 from alma.types.identity import UtcDatetime, Value
-from alma.types.memories import AntiPattern
+from alma.types.kinds import MemoryType
+from alma.types.memories import AntiPattern, Share
 from alma.types.scope import agent_in
 from alma.types.sentences import AS_A_STEP, brief, describe_record, ends_with, times
 from alma.types.tags import defused
 
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-
-
 WORKS, FAILS, TRIED = "works", "fails", "tried"
+SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
+"""What is said of a way by the kind of memory that a rule about it is."""
 """What a way amounts to: a heuristic, an anti-pattern, or neither yet."""
 
 

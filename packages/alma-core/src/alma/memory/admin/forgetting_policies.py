@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from alma import scoring
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, each_rule
 from alma.protocols import Candidate
 from alma.retrieval.ranking import Contender, rank_contenders
-from alma.types.identity import to_micros
+from alma.scoring import DAY
 from alma.types.scope import Partition, agent_in
 from alma.types.strategies import NO_USE
 
@@ -62,7 +61,7 @@ def choose(room: Room, limits_of: Callable[[str], Limits], *, owner: str | None 
 def _select(room: Room, partition: Partition, name: str, limit: float, gone: Collection[str]) -> Sequence[str]:
     """Returns the memories of a partition that one condition selects, of those that are not `gone`."""
     if name == "max_age_days":
-        return room.project.stale([partition.row], seen_before=_before(room, limit), below=None)
+        return room.project.stale([partition.row], seen_before=room.now() - round(limit * DAY), below=None)
     if name == "min_confidence":
         return room.project.stale([partition.row], seen_before=None, below=limit)
     left = list(_left(room, partition, gone))
@@ -94,14 +93,10 @@ def _choose_rules(room: Room, limits_of: Callable[[str], Limits], owner: str | N
 
 def _misses(room: Room, rule: Rule, name: str, limit: float) -> bool:
     if name == "max_age_days":
-        return rule.row.last_at < _before(room, limit)
+        return rule.row.last_at < room.now() - round(limit * DAY)
     if name == "min_confidence":
         return rule.confidence < limit
     return name == "min_usefulness" and _is_useless((rule.record.use[name] for name in NO_USE), limit)
-
-
-def _before(room: Room, days: float) -> int:
-    return to_micros(room.store.clock() - timedelta(days=days))
 
 
 def _is_useless(usage: Iterable[float], least: float) -> bool:

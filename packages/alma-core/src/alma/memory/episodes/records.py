@@ -160,7 +160,7 @@ def last_sign(lease: Mapping[str, Any], found: EpisodeRecord) -> datetime | None
         held = _read(LEASE, lease) if lease else None
     except PydanticError as error:
         raise CorruptStoreError(
-            f"the lease of episode {quoted(found.id)} is not readable: {_first(error)}; see `alma verify`"
+            f"the lease of episode {quoted(found.id)} is not readable: {first_fault(error)}; see `alma verify`"
         ) from error
     if held is None or held.holder is None:
         return None
@@ -297,7 +297,7 @@ def check_body(kind: str, key: str, body: Mapping[str, Any]) -> None:
     try:
         found = _read(kind, body)
     except PydanticError as error:
-        raise ValidationError(f"record {kind}/{key} is none of an episode: {_first(error)}") from error
+        raise ValidationError(f"record {kind}/{key} is none of an episode: {first_fault(error)}") from error
     is_kept_so = kind != RUN or run_key(found.run_id, whole) == key
     if kind == EPISODE:
         is_kept_so = bool(found.task.strip()) and args.checked_name(found.agent, "agent") == found.agent
@@ -309,9 +309,11 @@ def _read(kind: str, body: Mapping[str, Any]) -> Any:
     return _BODIES[kind].model_validate_json(json.dumps(body))
 
 
-def _first(error: PydanticError) -> str:
+def first_fault(error: PydanticError) -> str:
+    """Describes the first fault in one line."""
     found = error.errors(include_url=False, include_context=False)[0]
-    return shortened(f"{'.'.join(map(str, found['loc']))}: {found['msg']}", 300)
+    place = ".".join(str(part) for part in found["loc"])
+    return shortened(f"{place}: {found['msg']}" if place else found["msg"], 300)
 
 
 def _records_from(room: Room, openings: Mapping[str, Mapping[str, Any]]) -> dict[str, EpisodeRecord]:
@@ -336,7 +338,7 @@ def _record_from(
         used = with_use(shown, ended.get("used"))
         return EpisodeRecord(id=key, project_id=room.name, shown=used, steps=done, **begun, **ended)
     except PydanticError as error:
-        raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
+        raise CorruptStoreError(f"episode {quoted(key)} is not readable: {first_fault(error)}; see `alma verify`") from error
 
 
 def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:

@@ -290,6 +290,8 @@ def checked_fields(memory: Memory) -> dict[str, Any]:
     args.checked_label(memory.id, "id")
     if not 0 <= memory.confidence <= 1:
         raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
+    if isinstance(memory, Heuristic) and memory.success_count > memory.occurrence_count:
+        raise ValidationError(f"success_count is {memory.success_count}, of {memory.occurrence_count} trials (occurrence_count)")
     texts = [memory.text, memory.keywords]
     if isinstance(memory, Conversation):
         for number, turn in enumerate(memory.turns):

@@ -6,13 +6,13 @@ from typing import Any
 
 from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, State
 from alma.storage.relational.rows import memory_row
-from alma.storage.relational.upgrading import SIDES, Former, FormerRule
+from alma.storage.relational.upgrading import Former, FormerRule
 from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPassage, ExportedRecord
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import passages_of
 from alma.types.scope import owner_name
-from alma.types.strategies import RULE
+from alma.types.strategies import RULE, SIDES
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class FormerExport:
         if rule is None:
             return line
         if rule.record is None:
-            return line.model_copy(update={"body": rule.stated_body()})
+            return line.model_copy(update={"body": rule.stated_body(), "successes": min(line.successes or 0, line.trials or 0)})
         return ExportedRecord(kind=RULE, key=line.id, version=1, updated_at=line.updated_at, body=rule.record.body())
 
     def stated(self, project: str) -> Iterator[ExportedMemory]:

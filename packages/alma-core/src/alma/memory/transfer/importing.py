@@ -17,12 +17,11 @@ from alma.memory.transfer.export import REPORT_EVERY, Progress, Target, export
 from alma.memory.transfer.merging import Plan, plan_import
 from alma.memory.transfer.reading import Line, SoundExport, key_of, opened_export, read_export, vector_in
 from alma.protocols import NextWrite
-from alma.storage.relational.rows import text_hash
+from alma.storage.relational.rows import compared_text, text_hash
 from alma.storage.relational.transfer import changes_for
-from alma.text import matched_text, shortened
+from alma.text import shortened
 from alma.types.episodes import LEASE
 from alma.types.exported import ExportedCounts, ExportedMemory, ImportReport
-from alma.types.kinds import MemoryType
 from alma.types.reports import MAINTENANCE, RedactReport
 from alma.types.stored import Erased
 from alma_guard import kind_of_placeholder
@@ -110,7 +109,7 @@ class Storing:
         for line in self.export.lines():
             if not isinstance(line, ExportedMemory):
                 continue
-            if line.id not in self.plan.left_out and (strategy := _strategy(line)):
+            if line.id not in self.plan.left_out and (strategy := compared_text("memory", vars(line))):
                 waiting[strategy] = None
             for passage in line.passages if self.plan.takes_words_of(line) else ():
                 if not passage.is_embedded or text_hash(passage.text) in self.places:
@@ -170,13 +169,9 @@ class Storing:
         texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
         with next_write() as write:
             write.apply([change for line in batch for change in changes_for(line)], self._vectors(texts))
-            write.keep_vectors(self._vectors({strategy for line in memories if (strategy := _strategy(line))}))
-
-
-def _strategy(line: ExportedMemory) -> str | None:
-    """Returns the text by which the strategy of an outcome is compared with others."""
-    strategy = line.body.get("strategy_used") if line.kind == MemoryType.OUTCOME else None
-    return matched_text(strategy) if strategy else None
+            write.keep_vectors(
+                self._vectors({strategy for line in memories if (strategy := compared_text("memory", vars(line)))})
+            )
 
 
 def redact_existing(room: Room, *, dry_run: bool = False) -> RedactReport:

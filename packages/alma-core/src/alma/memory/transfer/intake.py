@@ -22,11 +22,11 @@ from alma.memory.transfer.export import Target
 from alma.memory.transfer.reading import SoundExport, memory_of, opened_export
 from alma.text import quoted, shortened
 from alma.types.exported import ExportedMemory
-from alma.types.kinds import MemoryType, VerdictSource
+from alma.types.kinds import VerdictSource
 from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome
 from alma.types.provenance import IMPORTED
 from alma.types.reports import MigratedKind, MigrationReport, Remark
-from alma.types.strategies import FAILS, WORKS
+from alma.types.strategies import SIDES
 
 AT_ONCE = 500
 """Number of memories in a transaction."""
@@ -40,7 +40,6 @@ OF_A_USER = "it belongs to a user, for whom only that user speaks"
 PURGED = "it was purged here"
 RULE = "rules are formed anew from the outcomes"
 PASSAGES = "passages of its own were left out: its text is searched"
-_SIDES = {MemoryType.HEURISTIC: WORKS, MemoryType.ANTI_PATTERN: FAILS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ class Intake:
         """Returns the number of rules that follow from the outcomes of the project, by kind."""
         room = self.room
         found = {rule.id: rule.record.side for agent, user in owners_with_outcomes(room) for rule in rules_of(room, agent, user)}
-        return {kind.value: sum(each == side for each in found.values()) for kind, side in _SIDES.items()}
+        return {kind: sum(each == side for each in found.values()) for kind, side in SIDES.items()}
 
 
 def import_untrusted(room: Room, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:

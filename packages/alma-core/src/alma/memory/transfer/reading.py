@@ -19,14 +19,15 @@ from alma.errors import AlmaError, ValidationError
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
 from alma.memory.arguments import with_composed_names
-from alma.memory.episodes.records import check_body
+from alma.memory.episodes.records import check_body, first_fault
 from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.learn.storing import LEARNED, with_task
 from alma.memory.redacting import Redaction
 from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.memory.transfer.export import Target
-from alma.text import composed, fault_in, quoted, shortened
+from alma.storage.relational.rows import memory_row
+from alma.text import composed, fault_in, quoted
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
     FORMAT,
@@ -44,7 +45,7 @@ from alma.types.exported import (
 )
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory, Passage
-from alma.types.strategies import RULE, fault_in_rule
+from alma.types.strategies import RULE, SIDES, fault_in_rule
 from alma_guard import placeholders_in
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ Key = str | tuple[str, str]
 _LINE: TypeAdapter[Line | ExportedEvidence | ExportedPurge | ExportEnd] = TypeAdapter(ExportedLine)
 _KNOWN = {"memory": "memories", "record": "records", "evidence": "evidence"}
 """Names of the attributes of an export that have the keys of lines of a type."""
+
+_to_json = json.JSONEncoder(sort_keys=True).encode
 
 _SEAM = re.compile("\n\x00(\\d+)\x00\n")
 """Stands between two passages while they are redacted as one text. No stored text holds a NUL character."""
@@ -96,8 +99,7 @@ class SoundExport:
     @property
     def counts(self) -> ExportedCounts:
         """The number of its lines of each sort."""
-        numbers = {name: len(getattr(self, name)) for name in _KNOWN.values()}
-        return ExportedCounts(archived=self.archived, **numbers)
+        return ExportedCounts(archived=self.archived, **{name: len(getattr(self, name)) for name in _KNOWN.values()})
 
     def lines(self) -> Iterator[Line]:
         """Yields the memories and records as they are to be stored."""
@@ -127,10 +129,9 @@ class SoundExport:
         if isinstance(line, ExportedPurge):
             self.purged.append(line)
             return
-        if isinstance(line, ExportedMemory):
-            line = line.model_copy(update={"agent": composed(line.agent), "body": with_composed_names(line.body)})
-        elif isinstance(line, ExportedRecord):
-            line = line.model_copy(update={"body": with_composed_names(line.body)})
+        if not isinstance(line, ExportedEvidence):
+            agent = {"agent": composed(line.agent)} if isinstance(line, ExportedMemory) else {}
+            line = line.model_copy(update={"body": with_composed_names(line.body), **agent})
         known: dict[Any, int] = getattr(self, _KNOWN[line.type])
         key = line.id if isinstance(line, ExportedEvidence) else key_of(line)
         if key in known:
@@ -248,13 +249,6 @@ def _lines_of(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-def first_fault(error: PydanticError) -> str:
-    """Describes the first fault in one line."""
-    found = error.errors(include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in found["loc"])
-    return shortened(f"{place}: {found['msg']}" if place else found["msg"], 300)
-
-
 def _header(line: bytes) -> ExportHeader:
     if line.startswith(SQLITE_HEADER):
         raise ValidationError(
@@ -329,15 +323,24 @@ def _definition_in(line: ExportedRecord) -> CustomMemoryType:
 def check_memory(line: ExportedMemory, definitions: Mapping[str, CustomMemoryType]) -> None:
     """Raises `ValidationError` unless ALMA itself would have stored the memory of a line so."""
     memory = memory_of(line, definitions)
-    for name, value in checked_fields(memory).items():
-        if value != getattr(memory, name):
-            raise ValidationError(f"{name} of memory {line.id} is not as ALMA keeps it")
     if isinstance(memory, CustomMemory):
         fields = memory.definition.fields
         memory.definition.checked({name: value for name, value in memory.fields.items() if name in fields})
     args.optional_text(line.evidence, "evidence")
+    _check_row(line, memory.model_copy(update=checked_fields(memory)))
     if not checked_passages([passage_of(passage) for passage in line.passages]):
         raise ValidationError(f"memory {line.id} has no passage, so nothing could find it")
+
+
+def _check_row(line: ExportedMemory, memory: Memory) -> None:
+    """Raises `ValidationError` unless the values of the line, which are stored as they are, are those of the memory in the same form."""
+    made = memory.model_dump(mode="json") | memory_row(memory)["body"]
+    body = {name: value for name, value in line.body.items() if value not in (None, {})}
+    faults = [name for name, value in body.items() if _to_json(value) != _to_json(made.get(name))]
+    # the counts of a former version's learned rules are sums of shares
+    columns = ("agent", "seen_at", "successes", "trials")[: 2 if line.evidence and line.kind in SIDES else 4]
+    if faults := [*faults, *(name for name in columns if getattr(line, name) != getattr(memory, name))]:
+        raise ValidationError(f"{faults[0]} of memory {line.id} is not as ALMA keeps it")
 
 
 def memory_of(line: ExportedMemory, definitions: Mapping[str, CustomMemoryType]) -> Memory:

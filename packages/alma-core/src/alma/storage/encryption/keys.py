@@ -79,7 +79,7 @@ def _of_file(path: str) -> bytes:
             f"the key file {quoted(path)} cannot be read: {why}; `alma keygen` makes a new one for a new store"
         ) from error
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _LOG.warning("the key file %s may be read by others; run: chmod 600 %s", path, path)
+        _LOG.warning("the key file %s may be read or changed by others; run: chmod 600 %s", path, path)
     return _check_key(content, f"the key file {path}")
 
 
@@ -90,6 +90,8 @@ def _check_key(content: bytes, what: str) -> bytes:
         raise ConfigurationError(
             f"{what} is no key: it takes {KEY_BYTES} bytes, or these in Base64 or hexadecimal, as `alma keygen` makes"
         )
+    if len(set(key)) == 1:
+        _LOG.warning("%s is one byte, %d times, which anybody can guess; `alma keygen` makes a key", what, KEY_BYTES)
     return key
 
 

@@ -23,11 +23,10 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic, passages_of
 from alma.types.reports import MAINTENANCE, UPGRADE
 from alma.types.scope import agent_in, user_in
-from alma.types.strategies import FAILS, MOST_ANCHORS, RULE, WORKS, RuleRecord, rule_id
+from alma.types.strategies import MOST_ANCHORS, RULE, SIDES, RuleRecord, rule_id
 
 ACTOR = "alma"
 
-SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
 _WORDING = {MemoryType.HEURISTIC.value: "strategy", MemoryType.ANTI_PATTERN.value: "pattern"}
 _ARCHIVED_BY, _BY_EVIDENCE = "archived_by", "evidence"
 _STEP_SIGN, _SIGN_AT = "s", 16
