@@ -115,10 +115,6 @@ def test_a_shell_completes_commands_and_options(words: str, shown: str) -> None:
     assert shown in ended.stdout.splitlines()
 
 
-def test_completion_is_shown_for_a_shell(alma) -> None:
-    assert "complete -o default -F _alma_completion alma" in alma("--show-completion", "bash").out
-
-
 def test_words_that_are_left_over_are_said_to_need_quotes(alma) -> None:
     assert "put a text of several words in quotes" in alma("retrieve", "Test", "the", "form", "-a", "helena", code=2).err
     assert "quotes" in alma("retrieve", "Test", "it", "-a", "helena", "--json", code=2).json["error"]["message"]

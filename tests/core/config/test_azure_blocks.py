@@ -75,7 +75,7 @@ def test_a_secret_of_a_key_vault_needs_the_address_of_the_vault(tmp_path: Path) 
 def test_a_secret_of_a_key_vault_needs_the_extra(tmp_path: Path, mocker: MockerFixture) -> None:
     mocker.patch("alma.extensions.find_spec", return_value=None)
 
-    with pytest.raises(ConfigurationError, match=r'azure\.key: .*pip install "alma-core\[azure\]"'):
+    with pytest.raises(ConfigurationError, match=r'azure\.key: .*"alma-core\[azure\] @ git'):
         load(
             tmp_path,
             '  azure: {endpoint: "https://a.example", key: "${KEYVAULT:cosmos-key}"}\n',

@@ -13,7 +13,7 @@ def test_a_name_spelt_nearly_like_a_known_one_gets_a_hint_and_a_log_line(
     alma: ALMA, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     alma.learn("helena", "Deploy", "success")
-    with caplog.at_level(logging.DEBUG, logger="alma"):
+    with caplog.at_level(logging.INFO, logger="alma"):
         memories = alma.retrieve("Deploy", name)
     assert memories.total_items == 0
     assert memories.hint is not None

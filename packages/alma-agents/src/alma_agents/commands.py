@@ -170,7 +170,8 @@ def promote(
     if not dry_run:
         change.write()
     whose = ", ".join(f"{printable(name)} ({number})" for name, number in counts_by_agent(rules).items())
-    write_text(f"{file}: {'would have' if dry_run else 'has'} {f'the rules of {whose}' if whose else 'no rules'}\n")
+    none = "no rules: none was stated, or learned three times, mostly right and confirmed in the last 90 days"
+    write_text(f"{file}: {'would have' if dry_run else 'has'} {f'the rules of {whose}' if whose else none}\n")
 
 
 def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
@@ -218,7 +219,7 @@ def _places(user: bool) -> tuple[Path, Path]:
 
 def _show(change: installing.Change) -> None:
     if change.is_there:
-        write_text(f"{change.file}: nothing changes\n")
+        write_text(f"{change.file}: is up to date\n")
         return
     before, after = ((text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (change.before, change.after))
     for line in difflib.unified_diff(before, after, str(change.file), str(change.file)):

@@ -30,21 +30,22 @@ class MissingDependencyError(ConfigurationError, ImportError):
     """An optional package is not installed. The message names the extra to install."""
 
 
-_PACKAGES = {
-    **{name: (name,) for name in ("cli", "files", "integration", "knowledge", "postgres", "testing")},
-    **{name: (name, "integration") for name in ("azure", "chroma", "harness", "pinecone", "qdrant")},
-    "agents": ("agents", "cli", "integration"),
-    "local": ("minilm",),
-    "mcp": ("mcp", "harness", "integration"),
-}
+_PACKAGES = {"local": "minilm", "agents": "agents cli integration", "mcp": "mcp harness integration"}
+_PACKAGES |= {name: f"{name} integration" for name in ("azure", "chroma", "harness", "pinecone", "qdrant")}
+_PACKAGES |= {name: name for name in ("cli", "files", "integration", "knowledge", "postgres", "testing")}
 """The packages of ALMA that an extra of alma-core adds, with those that these need."""
 
 
 def install_line(extra: str) -> str:
     """Returns the command that installs an extra of alma-core, from the repository: ALMA is on no package index."""
-    packages = [f"alma-core[{extra}]", *(f"alma-{name}" for name in _PACKAGES.get(extra, ()))]
+    packages = [f"alma-core[{extra}]", *(f"alma-{name}" for name in _PACKAGES.get(extra, "").split())]
     named = (f'"{each} @ git+URL#subdirectory=packages/{each.partition("[")[0]}"' for each in packages)
     return f"pip install {' '.join(named)} (URL is where ALMA was cloned from)"
+
+
+def missing_for(needing: str, error: ImportError, extra: str) -> MissingDependencyError:
+    """Returns the error of a part that needs a package of an extra: the package that was not found, and how to install it."""
+    return MissingDependencyError(f"{needing} {error.name or 'a package'}, which is not installed: {install_line(extra)}")
 
 
 class ScopeViolationError(AlmaError):

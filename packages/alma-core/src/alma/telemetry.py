@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from alma.errors import MissingDependencyError, install_line
+from alma.errors import missing_for
 from alma.memory.alma import ALMA, checked_alma
 from alma.memory.operation import STEP_METHOD, Operation, Watcher, ids_of
 from alma.types.episodes import EpisodeRecord
@@ -52,7 +52,7 @@ def instrument(
     try:
         from opentelemetry import metrics, trace
     except ImportError as missing:
-        raise MissingDependencyError(f"telemetry needs OpenTelemetry: {install_line('otel')}") from missing
+        raise missing_for("Telemetry needs", missing, "otel") from missing
     tracer = trace.get_tracer("alma", tracer_provider=tracer_provider)
     meter = metrics.get_meter("alma", meter_provider=meter_provider)
     durations = meter.create_histogram("alma.memory.operation.duration", unit="s", description="Duration of memory operations.")
@@ -111,8 +111,8 @@ class JSONFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        found: dict[str, Any] = {"time": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname, "logger": record.name}
-        found |= {"message": record.getMessage(), **getattr(record, "alma", {})}
+        named = {"time": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname, "logger": record.name}
+        found = {**named, "message": record.getMessage(), **getattr(record, "alma", {})}
         if record.exc_info:
             found["exception"] = self.formatException(record.exc_info)
         return json.dumps(found, ensure_ascii=False, default=str)

@@ -86,7 +86,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=int, default=PORT, help=f"the port to listen on (default: {PORT}; 0: any free one)")
-    parser.add_argument("--profile", default="core", help="core (default), all, or a list of tools with commas")
+    parser.add_argument(
+        "--profile", default="core", help="core (default), self, workflow, all, or a list of profiles and tools with commas"
+    )
     parser.add_argument("--agent", type=_name, help="bind to this agent: no call can act as another")
     parser.add_argument("--user-id", type=_name, help="bind to this user: no call can name another")
     http = parser.add_argument_group("HTTP")

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import alma_minilm
-from alma.errors import EmbeddingError, MissingDependencyError, install_line
+from alma.errors import EmbeddingError, missing_for
 from alma.types.identity import Fingerprint
 
 try:
     import onnxruntime  # type: ignore[import-untyped]  # it has no py.typed
     from tokenizers import Tokenizer
 except ImportError as missing:
-    raise MissingDependencyError(
-        f"The minilm embedder needs {missing.name or 'a package'}, which is not installed: {install_line('local')}"
-    ) from missing
+    raise missing_for("The minilm embedder needs", missing, "local") from missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

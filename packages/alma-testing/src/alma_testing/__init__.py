@@ -84,11 +84,9 @@ def _loaded(home: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in ("hypothesis", "pytest"):
             raise
-        from alma.errors import MissingDependencyError, install_line
+        from alma.errors import missing_for
 
-        raise MissingDependencyError(
-            f"The contracts need {missing.name}, which is not installed: {install_line('testing')}"
-        ) from missing
+        raise missing_for("The contracts need", missing, "testing") from missing
 
 
 def __dir__() -> list[str]:

@@ -51,7 +51,7 @@ def parsed(pairs: Iterable[str], types: Mapping[str, Any]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name or name in ("kind", "agent", "metadata"):
-            raise ValidationError(f"{quoted(pair)} is no FIELD=VALUE")
+            raise ValidationError(f"{quoted(pair)} should be FIELD=VALUE with a field of the kind, such as domain=authentication")
         outer = _outer(types.get(name, str))
         if outer is list:
             found = _from_json(text)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 from pydantic import BaseModel, SecretStr, Strict, StrictInt, ValidationError
 
-from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError, install_line
+from alma.errors import ConfigurationError, EmbeddingError, missing_for
 from alma.text import shortened
 from alma.types.identity import Fingerprint, utc_now
 
@@ -23,9 +23,7 @@ try:
     import httpx
     from tenacity import RetryCallState, Retrying, retry_if_result, wait_exponential
 except ImportError as missing:
-    raise MissingDependencyError(
-        f"The openai and azure embedders need {missing.name or 'a package'}, which is not installed: {install_line('openai')}"
-    ) from missing
+    raise missing_for("The openai and azure embedders need", missing, "openai") from missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

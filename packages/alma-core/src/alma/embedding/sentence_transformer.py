@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError, install_line
+from alma.errors import ConfigurationError, EmbeddingError, missing_for
 from alma.types.identity import Fingerprint
 
 try:
@@ -18,10 +18,7 @@ try:
     from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
     from transformers.utils import logging as transformers_logging  # type: ignore[import-not-found]
 except ImportError as missing:
-    raise MissingDependencyError(
-        f"The sentence-transformers embedder needs {missing.name or 'a package'}, which is not installed: "
-        f"{install_line('sentence-transformers')}"
-    ) from missing
+    raise missing_for("The sentence-transformers embedder needs", missing, "sentence-transformers") from missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,12 +2,12 @@
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from time import perf_counter
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from alma.calls import HERE, NUMBERS, check_flags, flags_of
 from alma.errors import AlmaError, CorruptStoreError
@@ -32,18 +32,8 @@ OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("retrieve", "strategies", "check", "assess"), SEARCH),
     **dict.fromkeys(("learn", "learn_many"), UPSERT),
     **dict.fromkeys(("settle", "record_feedback"), UPDATE),
-    **dict.fromkeys(
-        (
-            "add",
-            "add_many",
-            "add_user_preference",
-            "add_domain_knowledge",
-            "add_anti_pattern",
-            "add_heuristic",
-            "add_conversation",
-        ),
-        CREATE,
-    ),
+    **dict.fromkeys(("add", "add_many", "add_user_preference", "add_domain_knowledge"), CREATE),
+    **dict.fromkeys(("add_anti_pattern", "add_heuristic", "add_conversation"), CREATE),
     **dict.fromkeys(("forget", "purge", "forget_user"), DELETE),
 }
 """The operation of each method that is reported. `upsert_memory`: the caller does not choose whether a memory is new."""
@@ -68,18 +58,12 @@ Watcher: TypeAlias = Callable[[Operation], AbstractContextManager[Any]]
 """Its context is entered before the call and left after it, by the call's error if there was one. Threads share it; it must not raise."""
 
 
-class Watched(Protocol):
-    """The store of what is watched."""
-
-    watchers: tuple[Watcher, ...]
-
-
 @contextmanager
-def reported(store: Watched, operation: Operation) -> Iterator[Operation]:
+def reported(watchers: Iterable[Watcher], operation: Operation) -> Iterator[Operation]:
     """Reports the block to the watchers, and in one line at level DEBUG, without any text. The block sets the result."""
     start = perf_counter()
     with ExitStack() as stack:
-        for watcher in store.watchers:
+        for watcher in watchers:
             stack.enter_context(watcher(operation))
         yield operation
     if _LOG.isEnabledFor(logging.DEBUG):
@@ -106,8 +90,7 @@ def operation(method: M) -> M:
     """Wraps a public method. Signature and documentation stay.
 
     A flag that is neither `True` nor `False` is a `ValidationError`. A method of `OPERATIONS` is reported where the store has watchers or the
-    log takes DEBUG. An
-    unexpected error is a `CorruptStoreError` if the store is damaged.
+    log takes DEBUG. An unexpected error is a `CorruptStoreError` if the store is damaged.
     """
     return _wrap(method, inspect.signature(method), is_forwarded=False)  # type: ignore[return-value] # it is called like the method
 
@@ -134,7 +117,7 @@ def _wrap(function: Callable[..., Any], signature: inspect.Signature, *, is_forw
             room = self._room
             target = room if is_forwarded else self
             if reports and (room.store.watchers or _LOG.isEnabledFor(logging.DEBUG)):
-                with reported(room.store, _describe(room, function.__name__, signature, args, kwargs)) as described:
+                with reported(room.store.watchers, _describe(room, function.__name__, signature, args, kwargs)) as described:
                     check_flags(flags, (target, *args), kwargs)
                     described.result = function(target, *args, **kwargs)
                     return described.result

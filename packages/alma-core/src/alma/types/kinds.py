@@ -73,8 +73,8 @@ class Verdict(StrEnum):
             return cls(word.strip().lower() if isinstance(word, str) else "")
         except ValueError:
             words = [verdict.value for verdict in cls]
-            end = name_nearest(word, words) if isinstance(word, str) else ", True and False"
-            raise ValidationError(f"outcome {quoted(value)} is none of {', '.join(map(repr, words))}{end}") from None
+            known = ", ".join(map(repr, words))
+            raise ValidationError(f"outcome {quoted(value)} is none of {known}{name_nearest(word, words)}") from None
 
 
 WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}

@@ -120,9 +120,8 @@ def overview(room: Room, *, top: int = 20, recent: int = 20, verify: bool = True
     """Returns a summary of the project, as `alma report` shows it: growth by kind, the `top` memories by evidence, agents and what
     they share, the `recent` episodes and journal records, usage, and the state of the store (the slow part: `verify=False` leaves it
     out)."""
-    most, newest = (
-        args.checked_count(value, name, largest=LARGEST_OVERVIEW) for name, value in (("top", top), ("recent", recent))
-    )
+    most = args.checked_count(top, "top", largest=LARGEST_OVERVIEW)
+    newest = args.checked_count(recent, "recent", largest=LARGEST_OVERVIEW)
     attempts, storage = kept.recent(room, limit=newest), room.store.storage
     return Overview(
         project_id=room.name,

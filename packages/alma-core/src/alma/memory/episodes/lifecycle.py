@@ -93,7 +93,9 @@ def begin(
 
 def _retrieve(room: Room, request: RetrieveRequest) -> MemorySlice:
     """Retrieves for the task of an episode, and reports it."""
-    with reported(room.store, Operation(SEARCH, "episode", room.name, str(request.agent), str(request.task))) as operation:
+    with reported(
+        room.store.watchers, Operation(SEARCH, "episode", room.name, str(request.agent), str(request.task))
+    ) as operation:
         operation.result = shown = retrieve.retrieve(room, request)
         return shown
 
@@ -194,7 +196,7 @@ class RoomRecorder:
         if not is_lesson:
             return self._stored_step(step, is_lesson)[0]
         operation = Operation(UPSERT, STEP_METHOD, self.room.name, self.opened.agent)
-        with reported(self.room.store, operation):
+        with reported(self.room.store.watchers, operation):
             kept, operation.result = self._stored_step(step, is_lesson)
             return kept
 
@@ -219,7 +221,7 @@ class RoomRecorder:
         if self.opened.ended_at is None:
             operation = Operation(UPSERT, "episode.end", self.room.name, self.opened.agent)
             try:
-                with reported(self.room.store, operation):
+                with reported(self.room.store.watchers, operation):
                     operation.result = self.opened = self._with_beginning(lambda: self._close(ending))
                     return self.opened
             except ConflictError:

@@ -2,7 +2,7 @@
 
 import os
 
-from alma.errors import ConfigurationError, CorruptStoreError, MissingDependencyError, install_line
+from alma.errors import ConfigurationError, CorruptStoreError, missing_for
 from alma.storage.relational.seal import RowName
 
 try:
@@ -11,9 +11,7 @@ try:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 except ImportError as error:
-    raise MissingDependencyError(
-        f"Encryption needs cryptography, which is not installed: {install_line('encryption')}"
-    ) from error
+    raise missing_for("Encryption needs", error, "encryption") from error
 
 KEY_BYTES = 32
 NONCE_BYTES = 12

@@ -23,7 +23,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic, passages_of
 from alma.types.reports import MAINTENANCE, UPGRADE
 from alma.types.scope import agent_in, user_in
-from alma.types.strategies import MOST_ANCHORS, RULE, SIDES, RuleRecord, rule_id
+from alma.types.strategies import FAILS, MOST_ANCHORS, RULE, SIDES, WORKS, RuleRecord, rule_id
 
 ACTOR = "alma"
 
