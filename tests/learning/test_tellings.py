@@ -74,3 +74,18 @@ def test_an_answer_that_grew_is_one_turn() -> None:
     begun, whole = ("assistant", "It hangs", False), ("assistant", "It hangs behind the door.", False)
     asked = ("user", "Where is the key?", True)
     assert told([asked, begun], [asked, whole]) == told([asked, whole], [asked, begun]) == (asked, whole)
+
+
+@given(
+    st.lists(st.sampled_from(["ok", "yes", ""]), min_size=9, max_size=40), st.lists(st.integers(1, 4), min_size=40, max_size=40)
+)
+def test_the_newest_turns_saved_again_and_again_are_the_talk_although_it_says_yes_often(
+    short: list[str], steps: list[int]
+) -> None:
+    talk = [("user", text or f"Turn {number}: {'w' * 60}", True) for number, text in enumerate(short)]
+    talk = [one for number, turn in enumerate(talk) for one in (turn, ("assistant", f"Answer {number} {'v' * 40}", False))]
+    stored, end = tuple(talk[:4]), 4
+    for step in steps:
+        end = min(end + step, len(talk))
+        stored = told(stored, talk[max(end - 8, 0) : end]) or ()
+    assert stored == tuple(talk[:end])

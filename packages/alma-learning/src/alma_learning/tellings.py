@@ -7,7 +7,9 @@ from typing import TypeVar
 
 TELLING = 60
 """Characters of consecutive turns by which a conversation is known again. With it, of 14,061 turns of LongMemEval, LoCoMo and tau-bench that are
-stored by two, 14 repeat others and are not stored again; windows of 8, some sent twice or late, leave no turn twice (29 November 2026)."""
+stored by two, 14 repeat others and are not stored again; of 400 talks in which a third
+of the turns are one of four short answers, saved as windows of 8 to 12 turns, some twice or late, one loses a turn and one has turns twice
+(29 November 2026)."""
 
 Said = TypeVar("Said", bound=tuple[str, str, bool])
 """A turn: the speaker, the text, and whether a person said it."""
@@ -22,7 +24,9 @@ def compare_turns(stored: Sequence[Said], given: Sequence[Said], *, is_apart: bo
     Turns that tell the stored ones again, in whole or in part, add as many of each turn as are missing, each in its place. Others follow the
     stored ones, after the longest overlap of the end with their beginning.
     """
-    if (stored[0] == given[0] or _is_known_again(stored, given)) and (new := _find_missing(stored, given, is_apart)) is not None:
+    if (stored[0] == given[0] or _is_known_again(stored, given)) and (
+        new := _find_missing(stored, given, is_apart=is_apart)
+    ) is not None:
         return new
     sizes = range(min(len(stored), len(given)), 0, -1)
     overlap = next((size for size in sizes if tuple(stored[-size:]) == tuple(given[:size])), 0)
@@ -31,7 +35,7 @@ def compare_turns(stored: Sequence[Said], given: Sequence[Said], *, is_apart: bo
 
 def join_turns(stored: Sequence[Said], given: Sequence[Said]) -> tuple[Said, ...]:
     """Returns the turns of two tellings of one conversation, each as often as in the one that has it more often."""
-    return with_additions(_find_missing(stored, given) or {}, stored, 0, len(stored) + 1)
+    return with_additions(_find_missing(stored, given, is_whole=True) or {}, stored, 0, len(stored) + 1)
 
 
 def with_additions(new: Additions[Said], stored: Sequence[Said], start: int, end: int) -> tuple[Said, ...]:
@@ -46,8 +50,13 @@ def _is_known_again(stored: Sequence[Said], given: Sequence[Said]) -> bool:
     return is_long and count_characters(given[run.b : run.b + run.size]) >= TELLING
 
 
-def _find_missing(stored: Sequence[Said], given: Sequence[Said], is_apart: bool = False) -> Additions[Said] | None:
-    """Returns what a telling adds; `None` for one that is apart in time and has less than half of the shorter one's characters in common."""
+def _find_missing(
+    stored: Sequence[Said], given: Sequence[Said], *, is_apart: bool = False, is_whole: bool = False
+) -> Additions[Said] | None:
+    """Returns what a telling adds; `None` for one that is apart in time and has less than half of the shorter one's characters in common.
+
+    Behind the last stored turn, and before the first, each turn is new, a second "yes" too; unless the telling is whole.
+    """
     found = SequenceMatcher(None, stored, given, autojunk=False)
     common = sum(count_characters(given[block.b : block.b + block.size]) for block in found.get_matching_blocks())
     if is_apart and 2 * common < min(count_characters(stored), count_characters(given)):
@@ -57,9 +66,10 @@ def _find_missing(stored: Sequence[Said], given: Sequence[Said], is_apart: bool 
         told = [] if tag == "equal" else list(given[first:end])
         if told and start == last < place and (longer := _longer_form(stored[last], told[0])):
             new[last], told = [longer], told[1:]
+        is_beyond = tag == "insert" and start in (0, len(stored)) and not is_whole
         missing = []
         for turn in told:
-            if surplus[turn] > 0:
+            if is_beyond or surplus[turn] > 0:
                 surplus[turn] -= 1
                 missing.append(turn)
         if missing:
