@@ -1,6 +1,7 @@
 """Retrievers inside of runs: what they show can be cited, and counts."""
 
 import asyncio
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -239,6 +240,24 @@ def test_notes_are_text_with_tags_between_fences(alma: ALMA, retriever: ALMARetr
     assert text.splitlines()[1:-2] == [f"[K1] ports: {FACTS['billing']}"]
     assert "score" not in text
     assert format_notes([]) == ""
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("form", ["f-string", "mustache", "messages"])
+def test_a_chain_that_formats_nothing_shows_notes_too(alma: ALMA, retriever: ALMARetriever, form: str, is_async: bool) -> None:
+    asked: list[str] = []
+    model = scripted(lambda messages: asked.append(str(messages[0].text)) or "8001")
+    prompt = {
+        "f-string": ChatPromptTemplate.from_template("{notes}\n{question}"),
+        "mustache": ChatPromptTemplate.from_template("{{{notes}}}\n{{question}}", template_format="mustache"),
+        "messages": ChatPromptTemplate.from_messages([("user", "{notes}\n{question}")]),
+    }[form]
+    chain: Any = {"notes": retriever, "question": RunnablePassthrough()} | prompt | model
+    asyncio.run(chain.ainvoke(ASKED)) if is_async else chain.invoke(ASKED)
+    assert f"] ports: {FACTS['billing']}" in asked[0]
+    assert "score_breakdown" not in asked[0]
+    found = retriever.invoke(ASKED)
+    assert pickle.loads(pickle.dumps(found)) == found == list(found)
 
 
 def test_a_document_of_others_reads_as_no_tag() -> None:

@@ -100,11 +100,21 @@ class ALMARetriever(BaseRetriever):
         for handler in manager.handlers:
             if hasattr(handler, "tag_found"):  # a handler of this package, which need not be loaded
                 found = handler.tag_found(self.alma, manager.run_id, found)
-        return memory_to_documents(found)[:limit]
+        return FoundDocuments(memory_to_documents(found)[:limit])
 
     def _integration(self) -> Integration:
         options = Options(user_id=self.user_id, tenant_id=self.tenant_id, min_score=self.min_score)
         return Integration(self.alma, agent=self.agent, options=options)
+
+
+class FoundDocuments(list[Document]):
+    """Documents that a prompt template shows as notes, where a chain passes them on without `format_notes`."""
+
+    def __str__(self) -> str:
+        return format_notes(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
 
 
 def memory_to_documents(memories: MemorySlice) -> list[Document]:
