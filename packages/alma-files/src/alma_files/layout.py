@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+from zlib import crc32
 
 from alma import folders
 from alma.errors import CorruptStoreError, StorageError
@@ -24,7 +25,7 @@ FORMAT, FORMER_FORMAT = 2, 1
 
 _PLAIN = re.compile("[a-z0-9][a-z0-9_-]{0,60}")
 
-_NOTED = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
+_NOTED = re.compile(rb"((\d{20}) ([0-9a-f]{64})) ([0-9a-f]{8})\n")
 
 HEAD_ENDING = ".head"
 
@@ -144,9 +145,10 @@ class Layout:
     def note_newest(self, path: Path, record: JournalRecord) -> None:
         """Writes number and hash of the newest record beside its journal, after the journal is synced.
 
-        One sector and no fsync: after a crash it is older than the journal or not there, never newer. So is it where it cannot be written.
+        No fsync: after a crash it is older than the journal, torn or not there, never newer. So is it where it cannot be written.
         """
-        line = f"{record.seq:020d} {record.hash.hex()}\n".encode()
+        noted = f"{record.seq:020d} {record.hash.hex()}".encode()
+        line = b"%b %08x\n" % (noted, crc32(noted))  # half of a line over a former one is told from a whole one
         with suppress(OSError), open(os.open(self.head(path), os.O_CREAT | os.O_RDWR, 0o600), "r+b", buffering=0) as file:
             if file.read() != line:
                 file.seek(0)
@@ -160,8 +162,8 @@ class Layout:
             if not head.exists():
                 return
             noted = _NOTED.fullmatch(head.read_bytes())
-        seq = int(noted[1]) if noted else 0
-        if len(records) < max(seq, 1) or (noted and seq and records[seq - 1].hash.hex().encode() != noted[2]):
+        seq = int(noted[2]) if noted and crc32(noted[1]) == int(noted[4], 16) else 0
+        if len(records) < max(seq, 1) or (noted and seq and records[seq - 1].hash.hex().encode() != noted[3]):
             raise CorruptStoreError(
                 f"{path} has {len(records)} records and lacks record {seq or 1}, which was written to it: it was emptied, cut or replaced. "
                 f"Restore it, from git say; if an older state was put there on purpose, delete {head.name}, too"
