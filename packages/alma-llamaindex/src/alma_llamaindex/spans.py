@@ -4,6 +4,7 @@ The agent events of `llama_index.core.instrumentation.events.agent` are declared
 Spans carry whole objects, in both ways of streaming, also when a run fails.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -145,7 +146,10 @@ def give_memory(bound_args: BoundArguments, key: str, memories: Mapping[str, Any
     if store is None or not isinstance(start, StartEvent) or start.get("memory", None) is not None:
         return
     serializer, name = JsonSerializer(), ""
-    with suppress(KeyError, TypeError, ValueError):  # it holds what cannot be serialised
+    with (
+        suppress(KeyError, TypeError, ValueError),
+        warnings.catch_warnings(action="ignore"),
+    ):  # it holds what cannot be serialised
         name = serializer.deserialize(store.to_dict(serializer)["state_data"]["_data"][key])
     if (memory := memories.get(name)) is not None:
         start["memory"] = memory
