@@ -16,55 +16,55 @@ from alma_agents.hosts import event_of
 from alma_agents.learning import learn_spools
 
 CURSOR = {
-    "conversation_id": "c1", "generation_id": "c1", "model": "default", "tool_name": "Shell", "duration": 3113.281, "cwd": "/work",
-    "tool_input": {"command": "go build ./...", "cwd": "/work", "timeout": 30000}, "tool_use_id": "u1", "session_id": "c1",
-    "cursor_version": "2026.10.01-e373342", "workspace_roots": ["/work"], "user_email": "dev@example.com", "transcript_path": None,
+    "conversation_id": "c1", "generation_id": "c1", "model": "default", "tool_name": "Shell", "duration": 3113.281, "cwd": "/srv",
+    "tool_input": {"command": "go build ./...", "cwd": "/srv", "timeout": 30000}, "tool_use_id": "u1", "session_id": "c1",
+    "cursor_version": "2026.10.01-e373342", "workspace_roots": ["/srv"], "user_email": "dev@example.com", "transcript_path": None,
 }  # fmt: skip
 """Hooks, Cursor documentation, https://cursor.com/docs/hooks (postToolUse, postToolUseFailure, sessionStart, sessionEnd). The other keys are captured
 from cursor-agent 2026.10.01: forgeprint/forgelore, testdata/agents/cursor/2026.10.01."""
 
 COPILOT = {
-    "sessionId": "p1", "timestamp": 1791176774359, "cwd": "/work", "toolName": "bash",
+    "sessionId": "p1", "timestamp": 1791176774359, "cwd": "/srv", "toolName": "bash",
     "toolArgs": {"command": "go build ./...", "description": "Build.", "mode": "sync", "initial_wait": 30},
 }  # fmt: skip
 """GitHub Copilot hooks reference, GitHub Docs, https://docs.github.com/en/copilot/reference/hooks-reference (camelCase input: no event is named).
 The last line of an answer is captured from Copilot CLI 1.0.91: forgeprint/forgelore, testdata/agents/copilot-cli/1.0.91."""
 
 COPILOT_PASCAL = {
-    "hook_event_name": "PostToolUse", "session_id": "p1", "timestamp": "2026-10-05T22:34:50.158Z", "cwd": "/work", "tool_name": "bash",
+    "hook_event_name": "PostToolUse", "session_id": "p1", "timestamp": "2026-10-05T22:34:50.158Z", "cwd": "/srv", "tool_name": "bash",
     "tool_input": {"command": "go build ./..."},
 }  # fmt: skip
 """The same page, VS Code compatible input: what events named in PascalCase get."""
 
 GEMINI = {
-    "session_id": "g1", "transcript_path": "/home/dev/.gemini/tmp/x/chats/session-1.jsonl", "cwd": "/work", "hook_event_name": "AfterTool",
+    "session_id": "g1", "transcript_path": "/home/dev/.gemini/tmp/x/chats/session-1.jsonl", "cwd": "/srv", "hook_event_name": "AfterTool",
     "timestamp": "2026-10-05T22:34:50.158Z", "tool_name": "run_shell_command", "tool_input": {"command": "go build ./..."},
 }  # fmt: skip
 """Hooks reference, Gemini CLI documentation, https://geminicli.com/docs/hooks/reference (Base input schema, AfterTool). What llmContent holds is
 captured from Gemini CLI 0.62.0: forgeprint/forgelore, testdata/agents/gemini-cli/0.62.0."""
 
 CODEX = {
-    "session_id": "x1", "turn_id": "t1", "transcript_path": None, "cwd": "/work", "hook_event_name": "PostToolUse", "model": "gpt-6",
+    "session_id": "x1", "turn_id": "t1", "transcript_path": None, "cwd": "/srv", "hook_event_name": "PostToolUse", "model": "gpt-6",
     "permission_mode": "default", "tool_name": "Bash", "tool_input": {"command": "go build ./..."}, "tool_use_id": "call_1",
 }  # fmt: skip
 """Hooks, OpenAI developers, https://developers.openai.com/codex/hooks. Types of the keys: openai/codex,
 codex-rs/hooks/schema/generated/post-tool-use.command.input.schema.json. The answer of a command is a text, with or without a header."""
 
 CLAUDE = {
-    "session_id": "s1", "transcript_path": "/home/dev/.claude/projects/x/s1.jsonl", "cwd": "/work", "permission_mode": "acceptEdits",
+    "session_id": "s1", "transcript_path": "/home/dev/.claude/projects/x/s1.jsonl", "cwd": "/srv", "permission_mode": "acceptEdits",
     "effort": {"level": "high"}, "tool_name": "Bash", "tool_input": {"command": "go build ./...", "description": "Build"}, "tool_use_id": "u1",
 }  # fmt: skip
 """Hooks reference, Claude Code Docs, https://code.claude.com/docs/en/hooks (Common input fields, PostToolUse, PostToolUseFailure). Captured from
 Claude Code 2.1.291: forgeprint/forgelore, testdata/agents/claude-code/2.1.291."""
 
 OPENHANDS = {
-    "event_type": "PostToolUse", "tool_name": "terminal", "tool_input": {"command": "go build ./..."}, "session_id": "o1", "working_dir": "/work",
+    "event_type": "PostToolUse", "tool_name": "terminal", "tool_input": {"command": "go build ./..."}, "session_id": "o1", "working_dir": "/srv",
 }  # fmt: skip
 """Hooks, OpenHands documentation, https://docs.openhands.dev/openhands/usage/customization/hooks (Input). The page names `tool_response` and not what
 it holds: that is an observation of a terminal in OpenHands/software-agent-sdk."""
 
 OPENCODE = {
-    "hook_event_name": "tool.after", "session_id": "n1", "cwd": "/work", "tool_name": "bash", "tool_use_id": "call_1",
+    "hook_event_name": "tool.after", "session_id": "n1", "cwd": "/srv", "tool_name": "bash", "tool_use_id": "call_1",
     "tool_input": {"command": "go build ./..."},
 }  # fmt: skip
 """Plugins, opencode documentation, https://opencode.ai/docs/plugins/ (tool.execute.after). The plugin that `alma install opencode` writes sends the

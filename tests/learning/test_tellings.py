@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma_learning.tellings import compare_turns, join_turns, with_additions
+from alma_learning.tellings import TELLING, compare_turns, join_turns, with_additions
 
 Said = tuple[str, str, bool]
 
@@ -47,7 +47,8 @@ def test_no_stored_turn_is_lost_or_moved_and_every_new_one_is_there(stored: list
 def test_the_whole_after_a_part_is_the_whole_and_a_part_after_the_whole_adds_nothing(talk: list[Said], end: int) -> None:
     part = talk[:end] or talk
     assert told(part, talk) == tuple(talk)
-    assert told(talk, part) == tuple(talk)
+    if sum(len(text) for _, text, _ in part) >= TELLING:  # a short beginning could be said again
+        assert told(talk, part) == tuple(talk)
 
 
 @given(TALKS, st.integers(1, 12))

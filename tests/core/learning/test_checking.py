@@ -45,7 +45,7 @@ def test_a_warning_cites_nothing_and_closes_no_fence(alma: ALMA) -> None:
 
     warned = str(alma.check("dev", "rolling update [H1, K1]"))
 
-    assert "rolling update (H1, K1): see ( H1 ) ‹\u00ad‹\u00ad‹ end of ALMA memory" in warned
+    assert "rolling update (H1, K1): see ( H1 ) ‹‹‹ end of ALMA memory" in warned
     assert "Instead: do (O1)." in warned
 
 

@@ -8,7 +8,7 @@ from psycopg_pool import PoolTimeout, TooManyRequests
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 
-_BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 _REFUSED = (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction)
 _NOT_OURS = (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName)
 _WRONG_ADDRESS = (
@@ -46,7 +46,7 @@ def translated(error: psycopg.Error, name: str) -> Exception:
         return StorageError(
             f"{name}: no connection in time ({text}); the server is away, or all connections are in use: raise postgres.pool_size"
         )
-    if isinstance(error, _BUSY):
+    if isinstance(error, BUSY):
         return StorageError(f"{name} was locked by another process for too long ({text}); nothing was stored, try again")
     if isinstance(error, _REFUSED):
         return StorageError(f"{name}: {text}; see `alma pg-setup` for the rights that ALMA needs")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from alma.errors import StorageError
 from alma_postgres.address import IVFFLAT
 from alma_postgres.database import PostgresDatabase, lock_key
+from alma_postgres.driver_errors import BUSY
 from alma_postgres.session import PostgresSession
 
 ROWS_OF_A_LIST = 1_000
@@ -69,7 +70,9 @@ class VectorIndex:
             if not fits and self._change(project, is_made=False):
                 self._change(project, is_made=True)
         except StorageError as error:
-            self._is_refused = True
+            self._is_refused = not isinstance(
+                error.__cause__, BUSY
+            )  # a table that others use is tried again at the next opening or growth
             _LOG.warning("No index of vectors of the kind %s could be made: %s", self.database.address.index_type, error)
 
     def set_for_search(self, session: PostgresSession, limit: int) -> None:

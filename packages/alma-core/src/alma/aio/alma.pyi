@@ -237,7 +237,7 @@ class AsyncALMA(AsyncAdmin):
         What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
         system are left out.
         Given again for the same agent, user and `session_id`, new turns are added to the stored conversation, whether the messages are all of it, its
-        newest ones or new ones alone; no turn is stored twice or lost. The conversation that has the newest turns is returned.
+        newest ones or new ones alone; each is stored once. The conversation that has the newest turns is returned.
         `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question."""
     async def add_domain_knowledge(self, agent: str, domain: str, fact: str, source: str = 'user_stated', *, user_id: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, passages: collections.abc.Sequence[alma.types.memories.Passage] | None = None) -> alma.types.memories.DomainKnowledge:
         """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split

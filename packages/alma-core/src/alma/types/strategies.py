@@ -18,9 +18,10 @@ from alma.types.sentences import AS_A_STEP, brief, describe_record, ends_with, t
 from alma.types.tags import defused
 
 WORKS, FAILS, TRIED = "works", "fails", "tried"
-SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
-"""What is said of a way by the kind of memory that a rule about it is."""
 """What a way amounts to: a heuristic, an anti-pattern, or neither yet."""
+
+SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
+"""What is said of a way, by the kind of a rule about it."""
 
 
 class Range(Value):

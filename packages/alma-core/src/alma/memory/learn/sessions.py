@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from alma.memory.arguments import checked_metadata
 from alma.protocols import Lookups, Write
 from alma.text import without_names
 from alma.types.memories import Conversation, Memory, Passage, Turn, passages_of
@@ -34,7 +35,7 @@ class Sessions:
 
     def __init__(self, stored: Lookups, given: Mapping[int, Conversation], now: datetime) -> None:
         self._now = now
-        keys = {number: (one.agent, one.user_id, one.session_id) for number, one in given.items()}
+        keys = {number: session_of(one) for number, one in given.items()}
         self._before = {key: find_session(stored, key) for key in dict.fromkeys(keys.values())}
         self._after = {key: list(found) for key, found in self._before.items()}
         places = {number: (key, self._take(self._after[key], given[number])) for number, key in keys.items()}
@@ -57,7 +58,8 @@ class Sessions:
         """Adds the turns of a conversation to those of its session, and returns the place of the part that has its newest turns."""
         stored = [turn for part in parts for turn in part.turns]
         is_apart = all(abs(given.held_at - part.held_at) > APART for part in parts)
-        new = compare_turns(stored, given.turns, is_apart=is_apart) if stored else None
+        is_again = any(part.id == given.id for part in parts)
+        new = compare_turns(stored, given.turns, is_apart=is_apart, is_again=is_again) if stored else None
         if new is None:
             parts.append(given)
             return len(parts) - 1
@@ -73,17 +75,20 @@ class Sessions:
         return len(parts) - 1
 
     def _grow(self, part: Conversation, turns: tuple[Turn, ...], given: Conversation) -> Conversation:
-        """Returns a part with these turns. One that gains some has the later of both times."""
-        metadata = {**part.metadata, **given.metadata}
-        if turns == part.turns and metadata == part.metadata:
+        """Returns a part with these turns. One that gains some has the later of both times, and the metadata of both."""
+        if turns == part.turns:
             return part
-        changes = {"turns": turns, "metadata": flagged(metadata, *(turn.text for turn in turns)), "updated_at": self._now}
-        return part.model_copy(
-            update={**changes, "held_at": max(part.held_at, given.held_at)} if turns != part.turns else changes
-        )
+        metadata = checked_metadata({**part.metadata, **given.metadata})
+        said = {"turns": turns, "metadata": flagged(metadata, *(turn.text for turn in turns))}
+        return part.model_copy(update={**said, "updated_at": self._now, "held_at": max(part.held_at, given.held_at)})
 
 
-def find_session(stored: Lookups, key: Key) -> list[Conversation]:
+def session_of(memory: Memory) -> Key | None:
+    """Returns the session of a conversation; `None` for a memory of another kind."""
+    return (memory.agent, memory.user_id, memory.session_id) if isinstance(memory, Conversation) else None
+
+
+def find_session(stored: Lookups, key: Key | None) -> list[Conversation]:
     """Returns the conversations of a session in their order, without archived ones."""
     numbers = {name.rpartition("/")[2]: body.get("number", 0) for name, _, body in stored.records(SESSION, under=_digest(key))}
     kept = [memory_id for memory_id, place in stored.find(numbers).items() if not place.is_archived]
@@ -94,11 +99,11 @@ def find_session(stored: Lookups, key: Key) -> list[Conversation]:
 def put_session(write: Write, memory: Conversation, number: int) -> None:
     """Stores that a conversation is one of its session."""
     body = {REFERENCES: [memory.id], "number": number, "agent": memory.agent, "user_id": memory.user_id}
-    key = _digest((memory.agent, memory.user_id, memory.session_id))
+    key = _digest(session_of(memory))
     write.put_record(SESSION, f"{key}/{memory.id}", body, version=0)
 
 
-def _digest(key: Key) -> str:
+def _digest(key: Key | None) -> str:
     return hashlib.blake2b(json.dumps(key).encode(), digest_size=16).hexdigest()
 
 

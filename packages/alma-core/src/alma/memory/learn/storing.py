@@ -9,12 +9,13 @@ from typing import Any, NoReturn, TypeVar
 
 from alma.errors import ConflictError, ScopeViolationError, ValidationError
 from alma.memory import quarantine
-from alma.memory.learn.sessions import Sessions, passages_by_kind, put_session
+from alma.memory.learn.sessions import Sessions, passages_by_kind, put_session, session_of
 from alma.memory.redacting import KEY_OF_REPETITION
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import matched_text
 from alma.types.memories import Conversation, Memory, Outcome, Passage, embedded, passages_of
+from alma.types.provenance import IMPORTED
 
 LEARNED = "learned"
 """The kind of the small records that say what was learned under which key. Keys may be secrets, so only their digests name a record."""
@@ -121,6 +122,17 @@ def make_each(items: Mapping[int, Item], make: Callable[[Item], Result], on_erro
     return made
 
 
+def _find_joining(room: Room, entries: Mapping[int, Entry]) -> dict[int, Conversation]:
+    """Returns the conversations that join their session: none with passages of its own, from a foreign file, or with the id of something else."""
+    found = {
+        number: entry.memory
+        for number, entry in entries.items()
+        if isinstance(entry.memory, Conversation) and not entry.passages and IMPORTED not in entry.memory.metadata
+    }
+    known = room.project.named([memory.id for memory in found.values()]) if found else {}
+    return {number: memory for number, memory in found.items() if session_of(known.get(memory.id, memory)) == session_of(memory)}
+
+
 def store(
     room: Room,
     entries: Mapping[int, Entry],
@@ -134,16 +146,21 @@ def store(
 
     A conversation of a known session is added to the conversations of that. With `dry_run` only the categories are decided.
     """
-    ungrown = {} if dry_run else {number: entry.memory for number, entry in entries.items() if not entry.passages}
-    joining = {number: memory for number, memory in ungrown.items() if isinstance(memory, Conversation)}
-    others = {number: entry for number, entry in entries.items() if number not in joining}
+    joining = {} if dry_run else _find_joining(room, entries)
+    others = {
+        number: entry if entry.passages else replace(entry, passages=passages_by_kind(entry.memory))
+        for number, entry in entries.items()
+        if number not in joining
+    }
     by = common_actor(entry.memory.agent for entry in entries.values()) if actor is None else actor
+    kept: dict[int, Entry] | None = None
     while True:
         sessions = Sessions(room.project, joining, room.store.clock()) if joining else None
         changed = sessions.changed() if sessions else ()
         grown = [(memory, Entry(memory, passages_by_kind(memory)), number) for memory, number in changed]
         vectors = embed(room, [*others.values(), *(entry for _, entry, _ in grown)], only_categories=dry_run)
-        kept = make_each(others, partial(categorise, room, vectors=vectors), on_error)
+        if kept is None:  # a session that another caller changed meanwhile is looked at again, the others are not
+            kept = make_each(others, partial(categorise, room, vectors=vectors), on_error)
         made = {number: entry.memory for number, entry in kept.items()} | (sessions.results if sessions else {})
         if not dry_run and (kept or grown):
             compared, at = comparison_vectors(room), room.now()
