@@ -129,7 +129,9 @@ def _find_joining(room: Room, entries: Mapping[int, Entry]) -> dict[int, Convers
         for number, entry in entries.items()
         if isinstance(entry.memory, Conversation) and not entry.passages and IMPORTED not in entry.memory.metadata
     }
-    known = room.project.named([memory.id for memory in found.values()]) if found else {}
+    if not found:
+        return found
+    known = room.project.named([memory.id for memory in found.values()])
     return {number: memory for number, memory in found.items() if session_of(known.get(memory.id, memory)) == session_of(memory)}
 
 
