@@ -122,17 +122,14 @@ def make_each(items: Mapping[int, Item], make: Callable[[Item], Result], on_erro
     return made
 
 
-def _find_joining(room: Room, entries: Mapping[int, Entry]) -> dict[int, Conversation]:
-    """Returns the conversations that join their session: none with passages of its own, from a foreign file, or with the id of something else."""
-    found = {
-        number: entry.memory
-        for number, entry in entries.items()
-        if isinstance(entry.memory, Conversation) and not entry.passages and IMPORTED not in entry.memory.metadata
-    }
-    if not found:
-        return found
+def _keep_joining(room: Room, found: Mapping[int, Conversation]) -> dict[int, Conversation]:
+    """Returns the conversations that join their session: none from a foreign file, or with the id of something else."""
     known = room.project.named([memory.id for memory in found.values()])
-    return {number: memory for number, memory in found.items() if session_of(known.get(memory.id, memory)) == session_of(memory)}
+    return {
+        number: memory
+        for number, memory in found.items()
+        if IMPORTED not in memory.metadata and session_of(known.get(memory.id, memory)) == session_of(memory)
+    }
 
 
 def store(
@@ -148,7 +145,10 @@ def store(
 
     A conversation of a known session is added to the conversations of that. With `dry_run` only the categories are decided.
     """
-    joining = {} if dry_run else _find_joining(room, entries)
+    ungrown = {
+        number: entry.memory for number, entry in entries.items() if isinstance(entry.memory, Conversation) and not entry.passages
+    }
+    joining = _keep_joining(room, ungrown) if ungrown and not dry_run else {}
     others = {
         number: entry if entry.passages else replace(entry, passages=passages_by_kind(entry.memory))
         for number, entry in entries.items()
