@@ -1,10 +1,9 @@
 """alma-crewai in an environment of its own."""
 
 import importlib.util
-import subprocess
-import sys
 
 import alma_crewai
+from relied_parts import check_warned_once
 
 
 def test_no_other_adapter_is_in_this_environment() -> None:
@@ -21,11 +20,9 @@ def test_long_term_memory_is_another_name_of_the_memory() -> None:
 
 
 def test_a_crewai_that_changed_what_is_relied_on_is_warned_of_once_and_the_tested_one_never() -> None:
-    known = "import logging; logging.basicConfig(format='%(message)s')\nfrom crewai.core.providers.human_input import ExecutorContext\n"
-    said = [
-        subprocess.run([sys.executable, "-c", known + code], capture_output=True, text=True, timeout=300, check=True).stderr
-        for code in ("import alma_crewai.listener", "del ExecutorContext._is_training_mode; import alma_crewai.listener")
-    ]
-    assert "relies on" not in said[0]
-    assert said[1].count("relies on") == 1
-    assert "ExecutorContext._is_training_mode" in said[1]
+    check_warned_once(
+        "from crewai.core.providers.human_input import ExecutorContext",
+        "del ExecutorContext._is_training_mode",
+        "alma_crewai.listener",
+        "ExecutorContext._is_training_mode",
+    )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import alma_langchain
+from relied_parts import check_warned_once
 
 HIDDEN = """
 import sys
@@ -96,11 +97,9 @@ def test_an_alma_that_is_none_and_options_that_do_not_exist_are_errors_at_once(t
 
 
 def test_a_langgraph_that_changed_what_is_relied_on_is_warned_of_once_and_the_tested_one_never() -> None:
-    known = "import logging; logging.basicConfig(format='%(message)s')\nimport langgraph.pregel._loop as changed\n"
-    said = [
-        subprocess.run([sys.executable, "-c", known + code], capture_output=True, text=True, timeout=300, check=True).stderr
-        for code in ("import alma_langchain.middleware", "del changed.PregelLoop.accept_push; import alma_langchain.middleware")
-    ]
-    assert "relies on" not in said[0]
-    assert said[1].count("relies on") == 1
-    assert "PregelLoop.accept_push" in said[1]
+    check_warned_once(
+        "import langgraph.pregel._loop as changed",
+        "del changed.PregelLoop.accept_push",
+        "alma_langchain.middleware",
+        "PregelLoop.accept_push",
+    )

@@ -1,5 +1,6 @@
 """Tellings of one conversation: whatever is stored and whatever comes, no turn is lost, none is moved, and the same again adds nothing."""
 
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -90,3 +91,40 @@ def test_the_newest_turns_saved_again_and_again_are_the_talk_although_it_says_ye
         end = min(end + step, len(talk))
         stored = told(stored, talk[max(end - 8, 0) : end]) or ()
     assert stored == tuple(talk[:end])
+
+
+def saved_in_windows(talk: Sequence[Said], chance: random.Random) -> tuple[Said, ...]:
+    """Returns what is stored of a talk whose newest 8 to 12 turns are saved again and again, a tenth of the saves late and some twice."""
+    ends = [0]
+    while ends[-1] < len(talk):
+        ends.append(min(len(talk), ends[-1] + chance.randint(1, 4)))
+    windows = [(max(0, end - chance.choice([8, 8, 12])), end) for end in ends[1:]]
+    for late in range(len(windows) - 1):
+        if chance.random() < 0.1:
+            windows[late], windows[late + 1] = windows[late + 1], windows[late]
+    stored: tuple[Said, ...] = ()
+    for start, end in windows:
+        for _ in range(1 + (chance.random() < 0.15)):
+            stored = (told(stored, talk[start:end]) or ()) if stored else tuple(talk[start:end])
+    return stored
+
+
+def test_talks_of_short_answers_saved_late_and_twice_lose_nothing_and_hardly_repeat() -> None:
+    lost = twice = 0
+    for seed in range(400):
+        chance = random.Random(seed)
+        talk = [
+            (
+                ("user", "assistant")[at % 2],
+                chance.choice(["ok", "yes", "thanks", "go on"])
+                if chance.random() < 0.35
+                else f"Turn {at} {'w' * chance.randint(20, 60)}",
+                at % 2 == 0,
+            )
+            for at in range(chance.randint(20, 60))
+        ]
+        stored = Counter(saved_in_windows(talk, chance))
+        lost += bool(Counter(talk) - stored)
+        twice += bool(stored - Counter(talk))
+    assert lost == 0
+    assert twice <= 40

@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import requires
 
 import alma_llamaindex
+from relied_parts import check_warned_once
 
 
 def test_no_other_adapter_is_in_this_environment() -> None:
@@ -57,11 +58,9 @@ def test_no_key_of_a_hosted_model_is_set() -> None:
 
 
 def test_a_llama_index_that_changed_what_is_relied_on_is_warned_of_once_and_the_tested_one_never() -> None:
-    known = "import logging; logging.basicConfig(format='%(message)s')\nfrom llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent\n"
-    said = [
-        subprocess.run([sys.executable, "-c", known + code], capture_output=True, text=True, timeout=300, check=True).stderr
-        for code in ("import alma_llamaindex.spans", "del BaseWorkflowAgent.call_tool; import alma_llamaindex.spans")
-    ]
-    assert "relies on" not in said[0]
-    assert said[1].count("relies on") == 1
-    assert "FunctionAgent.call_tool" in said[1]
+    check_warned_once(
+        "from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent",
+        "del BaseWorkflowAgent.call_tool",
+        "alma_llamaindex.spans",
+        "FunctionAgent.call_tool",
+    )

@@ -73,7 +73,7 @@ def _digest(strategy: str) -> str:
 def learn_spools(folder: str, project: str = "") -> int:
     """Learns from all sessions, and returns how many attempts they had. One learner works at a time.
 
-    Of a session that has not reported its end, what is repaired so far is learned, and its spool stays. The index of the project is written anew
+    Of a session without a reported end, the repairs up to now are learned, and the spool stays. The index of the project is written anew
     if a former version wrote it.
 
     A session that ends while the index is written finds a learner at work and starts none that stays, so this one looks again

@@ -57,7 +57,7 @@ _TELLING_NUMBERS = (
     ),
     re.compile(r"\[(?P<name>[A-Za-z]\w*) (?P<number>\d+)\]"),
 )
-"""Numbers that tell one thing from another, by their shape: ports of hosts, a number of three to five digits or a version after a word, and
+"""Telling numbers, by their shape: ports of hosts, a number of three to five digits or a version after a word, and
 `[Errno 13]`. Not those of a place in a file, counts, times and sides of a comparison: of 104 such numbers 7 are kept, of 54 telling ones 48."""
 _URL_PORT = re.compile(r"(://[^\s/:]{1,80}:\d{2,5})/")
 _NUMBER = re.compile(r"\b\d+([.:]\d+)*(?:[mµn]?s)?\b")
@@ -182,8 +182,8 @@ def _is_vague(line: str, clear: float) -> bool:
 
 
 def masked(text: str) -> str:
-    """Returns a text with what changes between two runs replaced: colours, addresses in memory, folders, numbers. A number that tells one thing
-    from another, as a port does, stays."""
+    """Returns a text without the differences between two runs: colours, addresses in memory, folders, numbers are replaced. A telling number,
+    such as a port, stays."""
     for pattern, by in _CHANGING:
         text = pattern.sub(by, text)
     text = _without_folders(_URL_PORT.sub(r"\1 /", text))

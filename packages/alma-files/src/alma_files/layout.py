@@ -148,7 +148,7 @@ class Layout:
         No fsync: after a crash it is older than the journal, torn or not there, never newer. So is it where it cannot be written.
         """
         noted = f"{record.seq:020d} {record.hash.hex()}".encode()
-        line = b"%b %08x\n" % (noted, crc32(noted))  # half of a line over a former one is told from a whole one
+        line = b"%b %08x\n" % (noted, crc32(noted))  # so that a torn line is none
         with suppress(OSError), open(os.open(self.head(path), os.O_CREAT | os.O_RDWR, 0o600), "r+b", buffering=0) as file:
             if file.read() != line:
                 file.seek(0)

@@ -70,7 +70,7 @@ _SEAM = re.compile("\n\x00(\\d+)\x00\n")
 
 
 def _former_export() -> "FormerExport":
-    """Returns an empty one. What upgrades former versions is imported only where a file is read: it is a sixteenth of the time of `import alma`."""
+    """Returns an empty one. The code that upgrades former versions is imported only where a file is read."""
     from alma.memory.transfer.former_export import FormerExport
 
     return FormerExport()
