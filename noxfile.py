@@ -529,6 +529,26 @@ def crewai_lowest(session: nox.Session) -> None:
     test_what_a_version_changes(session, "crewai", contracts=("contract",))
 
 
+@session("packages/alma-access", "tests/access", installs=("alma-access",))
+def access(session: nox.Session) -> None:
+    """Tokens of the servers, and whom their clients speak as."""
+    test_adapter(session, "access", contracts=())
+
+
+@session("packages/alma-events", "tests/events", "docs/guides/events.md", installs=("alma-events",), reads=("benchmarks",))
+def events(session: nox.Session) -> None:
+    """Events and webhooks, with receivers on loopback."""
+    test_adapter(session, "events", contracts=())
+
+
+@session(
+    "packages/alma-server", "tests/server", "docs/guides/server.md", installs=("alma-server", "alma-mcp"), reads=("benchmarks", "deploy")
+)
+def server(session: nox.Session) -> None:
+    """The HTTP API in processes of its own, with real clients."""
+    test_adapter(session, "server", contracts=())
+
+
 @session(
     "packages/alma-mcp", "tests/mcp", "docs/guides/mcp.md", installs=("alma-mcp",), reads=("benchmarks",), below=Extent.CONTRACTS
 )

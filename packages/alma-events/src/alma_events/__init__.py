@@ -1,0 +1,1 @@
+"""Events of a memory, and webhooks: each change, read from the journal."""
