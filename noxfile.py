@@ -79,6 +79,7 @@ SHARED_BY = {
         "core",
         "coverage",
         "docs",
+        "encryption",
         "exhaustive",
         "facade",
         "facade-on-files",
@@ -182,6 +183,12 @@ def benchmarks(session: nox.Session) -> None:
 def guard(session: nox.Session) -> None:
     """Secrets, personal data and orders in texts."""
     test_by_default(session, "tests/guard")
+
+
+@session("packages/alma-encryption", "tests/encryption", installs=("alma-encryption", "alma-core[local]", "alma-testing"))
+def encryption(session: nox.Session) -> None:
+    """Encrypted stores and changes of key."""
+    test_by_default(session, "tests/encryption", options=("-m", "not exhaustive"))
 
 
 @session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]", "alma-testing"))
