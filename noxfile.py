@@ -215,7 +215,11 @@ def learning(session: nox.Session) -> None:
     test_by_default(session, "tests/learning")
 
 
-@session("tests/upgrade", installs=("alma-cli", "alma-core[encryption,local]", "alma-postgres", "alma-testing"))
+@session(
+    "packages/alma-upgrade",
+    "tests/upgrade",
+    installs=("alma-upgrade", "alma-cli", "alma-core[encryption,local]", "alma-postgres", "alma-testing"),
+)
 def upgrade(session: nox.Session) -> None:
     """Stores of earlier versions."""
     test_by_default(session, "tests/upgrade")

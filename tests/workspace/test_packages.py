@@ -42,6 +42,7 @@ BESIDES = {
     "alma-encryption": {"alma.folders", "alma.journal"},
     "alma-files": {"alma.folders", "alma.journal"},
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
+    "alma-upgrade": {"alma.folders", "alma.journal"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
 """What one package imports from besides. alma-cli reads databases of other programs and has the core take the rows in; the files of alma-files

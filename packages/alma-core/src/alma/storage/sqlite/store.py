@@ -70,9 +70,8 @@ class SQLStorage(RelationalStore):
             applied = applied_migrations(connection)
             former, outdated = is_former(applied), missing_migrations(applied)
         if former:
-            from alma.storage.sqlite.upgrading import upgrade_file
-
-            upgrade_file(self.database, seal, at=at)
+            upgrade = extension("alma_upgrade.sqlite", "upgrade", f"{self.path} is of a former version, whose upgrade is")
+            upgrade.upgrade_file(self.database, seal, at=at)
         elif outdated:
             with self.database.transaction() as connection:
                 migrate(connection, seal, at=at)
