@@ -1,0 +1,45 @@
+"""Assembly of the HTTP application."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, FastAPI, Path
+
+from alma import __version__
+from alma_server.addresses import BareAddresses
+from alma_server.health import health_router, whoami_router
+from alma_server.problems import handle_problems
+from alma_server.routes import all_routers
+from alma_server.service import Service, Tokens
+from alma_server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from alma import ALMA
+
+
+def create_app(open_project: "Callable[[str], ALMA]", tokens: Tokens, *, settings: ServerSettings | None = None) -> FastAPI:
+    """Returns the application that serves the projects of a store to clients with a token.
+
+    `open_project` returns the memory of a project; it runs in a thread. Memories are closed by their owner.
+    """
+    settings = settings or ServerSettings()
+    app = FastAPI(title="ALMA", version=__version__, docs_url=None, redoc_url=None, lifespan=_lifespan)
+    app.state.service = Service.make(open_project, tokens, settings)
+    handle_problems(app)
+    app.include_router(health_router)
+    app.include_router(whoami_router, prefix="/v1")
+    for router in all_routers():
+        app.include_router(router, prefix="/v1", dependencies=[Depends(_name_project)])
+    app.add_middleware(BareAddresses, apart=frozenset({"projects", "whoami", "tokens", "jobs"}))
+    return app
+
+
+async def _name_project(project: Annotated[str, Path(description="Name of the project.")]) -> None:
+    """States the parameter that `AskedDep` reads, for the document of the API."""
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.service.work.close()

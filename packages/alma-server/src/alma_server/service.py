@@ -1,0 +1,39 @@
+"""Parts of one server that its requests share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from alma_server.projects import Projects
+from alma_server.settings import ServerSettings
+from alma_server.work import Work
+
+if TYPE_CHECKING:
+    from alma import ALMA
+    from alma_access import Token
+
+
+class Tokens(Protocol):
+    """Finds the token that a secret belongs to: `alma_access.TokenFile` is one."""
+
+    def find(self, secret: str) -> "Token | None": ...
+
+
+@dataclass(slots=True)
+class Service:
+    """Settings, tokens, open projects and threads of a server."""
+
+    settings: ServerSettings
+    tokens: Tokens
+    projects: Projects
+    work: Work
+
+    @classmethod
+    def make(cls, open_project: "Callable[[str], ALMA]", tokens: Tokens, settings: ServerSettings) -> "Service":
+        """Returns a service over a function that opens projects."""
+        return cls(
+            settings,
+            tokens,
+            Projects(open_project, most=settings.open_projects),
+            Work(readers=settings.readers, writers=settings.writers, waiting=settings.waiting),
+        )

@@ -1,0 +1,27 @@
+"""Limits and names of a server, with their defaults."""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Settings of one server process. Times are in seconds, sizes in bytes."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    """Names that a header `Host` may state beside those of loopback: `host`, `host:port` or `host:*`."""
+    allowed_origins: tuple[str, ...] = ()
+    """Origins that browsers may send beside those of loopback, with their scheme."""
+    root_path: str = ""
+    """Path under which a proxy shows this server, as `/alma`."""
+    max_body: int = MIB
+    body_seconds: float = 30.0
+    readers: int = 4
+    writers: int = 1
+    waiting: int = 128
+    """Calls of each sort that may wait for a thread; a further one is answered 503."""
+    open_projects: int = 64
+    """Projects that stay open; the project used least recently is closed for a further one."""
+    drain_seconds: float = 10.0
+    """Time that running requests have when the server is asked to end."""
