@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from alma import ALMA
 from alma_access import TokenFile
-from serving import Opening, client_of, running_app
+from api_serving import Opening, client_of, running_app
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from alma import ALMA
 from alma_access import TokenFile
-from serving import Opening
+from api_serving import Opening
 
 
 def test_a_token_learns_what_it_may_do(client: Opening) -> None:

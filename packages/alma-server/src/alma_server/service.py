@@ -1,6 +1,6 @@
 """Parts of one server that its requests share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
