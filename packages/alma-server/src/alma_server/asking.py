@@ -27,6 +27,7 @@ class Asked:
     project: str | None
     token: Token
     service: Service
+    request: Request
 
     async def read(self, call: "Callable[[ALMA], T]") -> T:
         """Returns what a call that writes nothing returns, given the project's memory. 503 if too many wait."""
@@ -52,6 +53,10 @@ class Asked:
         """Raises `ScopeViolationError` if the token has not this right."""
         self.access.require(right)
 
+    def respond(self, name: str, value: str) -> None:
+        """Adds a header to the answer, whatever the route returns."""
+        self.request.scope.setdefault("alma.headers", []).append((name.lower().encode("latin-1"), value.encode("latin-1")))
+
     def _alma(self) -> "ALMA":
         assert self.project is not None, "a route of no project calls no memory"
         return self.service.projects.find(self.project)
@@ -63,7 +68,8 @@ async def find_asked(request: Request, bearer: Annotated[HTTPAuthorizationCreden
     token = service.tokens.find(bearer.credentials) if bearer is not None else None
     if token is None:
         raise ProblemError(401, "unauthorized", "a valid token is needed", headers={"WWW-Authenticate": "Bearer"})
-    return Asked(token.access, request.scope.get("alma.request_id", ""), _project(request, token.access), token, service)
+    project = _project(request, token.access)
+    return Asked(token.access, request.scope.get("alma.request_id", ""), project, token, service, request)
 
 
 def _project(request: Request, access: Access) -> str | None:

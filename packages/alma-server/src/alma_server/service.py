@@ -1,14 +1,18 @@
 """Parts of one server that its requests share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from alma_events.service_db import service_engine
+from alma_server.answers import Answers
 from alma_server.projects import Projects
 from alma_server.settings import ServerSettings
 from alma_server.work import Work
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
     from alma import ALMA
     from alma_access import Token
 
@@ -27,6 +31,13 @@ class Service:
     tokens: Tokens
     projects: Projects
     work: Work
+    _answers: "dict[Engine, Answers]" = field(default_factory=dict)
+
+    def answers(self, alma: "ALMA") -> Answers:
+        """Returns the answers to repeated requests beside a store."""
+        engine = service_engine(alma)
+        found = self._answers.get(engine)
+        return found or self._answers.setdefault(engine, Answers(engine))
 
     @classmethod
     def make(cls, open_project: "Callable[[str], ALMA]", tokens: Tokens, settings: ServerSettings) -> "Service":
