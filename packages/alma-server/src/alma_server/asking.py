@@ -52,6 +52,12 @@ class Asked:
         """Returns the user that this request is for, if any. `ScopeViolationError` for another than the token's."""
         return self.access.as_user(named)
 
+    def is_still_valid(self) -> bool:
+        """Returns False once the token of this request was revoked or has expired."""
+        secret = self.request.headers.get("authorization", "").partition(" ")[2].strip()
+        found = self.service.tokens.find(secret)
+        return found is not None and found.access == self.access
+
     def require(self, right: str) -> None:
         """Raises `ScopeViolationError` if the token has not this right."""
         self.access.require(right)
