@@ -61,7 +61,7 @@ def create_app(
     handle_problems(app)
     app.include_router(health_router)
     app.include_router(whoami_router, prefix="/v1")
-    for router in (events_router, *all_routers()):
+    for router in (events_router, *all_routers()) if settings.has_api else ():
         in_path = [Depends(_name_project)] if router.prefix.startswith("/projects/{project}") else []
         app.include_router(router, prefix="/v1", dependencies=in_path)
     app.add_middleware(BareAddresses, apart=APART)

@@ -31,6 +31,12 @@ class Asked:
     service: Service
     request: Request
 
+    @property
+    def address(self) -> str:
+        """Address of this request as its client knows it, without the query."""
+        scope = self.request.scope
+        return f"{scope.get('root_path', '')}{scope['alma.path']}"
+
     async def read(self, call: "Callable[[ALMA], T]") -> T:
         """Returns what a call that writes nothing returns, given the project's memory. 503 if too many wait."""
         return await self.service.work.reads.run(lambda: call(self._alma()), gone=self.request.receive)

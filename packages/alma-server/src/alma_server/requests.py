@@ -42,7 +42,7 @@ class Requests:
             return
         headers = Headers(scope=scope)
         scope["alma.request_id"] = _request_id(headers.get("x-request-id", ""))
-        scope["alma.path"] = scope["path"]
+        scope["path"] = scope["alma.path"] = _within(scope)
         answer = _Answer(scope, send)
         began = time.perf_counter()
         try:
@@ -66,6 +66,13 @@ class Requests:
         self._metrics.count_request(scope["method"], route, status, seconds)
         if LOG.isEnabledFor(logging.INFO):
             LOG.info(json.dumps(_line(scope, headers, route, status, seconds)))
+
+
+def _within(scope: Scope) -> str:
+    """Returns the address below the path under which a proxy shows the server, which some proxies leave and others take away."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _template(scope: Scope) -> str:

@@ -16,6 +16,10 @@ class ServerSettings:
     """Origins that browsers may send beside those of loopback, with their scheme."""
     root_path: str = ""
     """Path under which a proxy shows this server, as `/alma`."""
+    has_api: bool = True
+    """False serves the state of the server only, for one that serves MCP."""
+    legacy: bool = True
+    """Answer clients of alma-memory at `POST /`."""
     max_body: int = MIB
     body_seconds: float = 30.0
     readers: int = 4
