@@ -21,5 +21,5 @@ class BareAddresses:
         if path.startswith(_PREFIX):
             rest = path.removeprefix(_PREFIX)
             if rest.partition("/")[0] not in self._apart:
-                scope = {**scope, "path": _BARE + rest, "alma.is_bare": True}
+                scope["path"], scope["alma.is_bare"] = _BARE + rest, True
         await self._app(scope, receive, send)

@@ -1,17 +1,22 @@
 """Assembly of the HTTP application."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, FastAPI, Path
+from starlette.middleware.cors import CORSMiddleware
 
 from alma import __version__
+from alma_access import Tokens
 from alma_server.addresses import BareAddresses
+from alma_server.entry import Entry
 from alma_server.health import health_router, whoami_router
 from alma_server.problems import handle_problems
+from alma_server.requests import Requests
 from alma_server.routes import all_routers
-from alma_server.service import Service, Tokens
+from alma_server.service import Service
 from alma_server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -32,7 +37,26 @@ def create_app(open_project: "Callable[[str], ALMA]", tokens: Tokens, *, setting
     for router in all_routers():
         app.include_router(router, prefix="/v1", dependencies=[Depends(_name_project)])
     app.add_middleware(BareAddresses, apart=frozenset({"projects", "whoami", "tokens", "jobs"}))
+    if settings.allowed_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=settings.allowed_origins, **_CROSS_ORIGIN)
+    app.add_middleware(Entry, settings=settings)
+    app.add_middleware(Requests, metrics=app.state.service.metrics)
     return app
+
+
+_CROSS_ORIGIN: dict[str, Any] = {
+    "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
+    "allow_headers": (
+        "Authorization",
+        "Content-Type",
+        "Idempotency-Key",
+        "If-Match",
+        "If-None-Match",
+        "Last-Event-ID",
+        "X-Request-ID",
+    ),
+    "expose_headers": ("ETag", "Link", "Location", "Retry-After", "RateLimit", "Idempotent-Replayed", "X-Request-ID"),
+}
 
 
 async def _name_project(project: Annotated[str, Path(description="Name of the project.")]) -> None:
@@ -41,5 +65,8 @@ async def _name_project(project: Annotated[str, Path(description="Name of the pr
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    yield
-    app.state.service.work.close()
+    service: Service = app.state.service
+    with service.stopping.on_signals():
+        yield
+    service.stopping.asked.set()
+    await asyncio.to_thread(service.work.close)

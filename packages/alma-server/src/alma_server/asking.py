@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from alma_access import Access, Token
+from alma_access import Access, Token, Tokens
+from alma_server.limits import READ, WRITE
 from alma_server.problems import ProblemError
 from alma_server.service import Service
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from alma import ALMA
 
 T = TypeVar("T")
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
 _BEARER = HTTPBearer(auto_error=False, description="A token of `alma token create`.")
 
 
@@ -31,10 +33,11 @@ class Asked:
 
     async def read(self, call: "Callable[[ALMA], T]") -> T:
         """Returns what a call that writes nothing returns, given the project's memory. 503 if too many wait."""
-        return await self.service.work.reads.run(lambda: call(self._alma()))
+        return await self.service.work.reads.run(lambda: call(self._alma()), gone=self.request.receive)
 
     async def write(self, call: "Callable[[ALMA], T]") -> T:
         """As `read`, for a call that writes. A call that began ends, also when the client is gone."""
+        self.charge(WRITE - READ)
         return await self.service.work.writes.run(lambda: call(self._alma()))
 
     def agent(self, named: str | None) -> str:
@@ -53,6 +56,12 @@ class Asked:
         """Raises `ScopeViolationError` if the token has not this right."""
         self.access.require(right)
 
+    def charge(self, weight: float) -> None:
+        """Takes a weight from what the token may ask, beyond the one of every request. `ProblemError` 429 if there is too little."""
+        if self.service.limits is not None:
+            left = self.service.limits.take(self.token.id, weight)
+            self.request.scope["alma.limits"] = [(b"ratelimit", left), (b"ratelimit-policy", self.service.limits.policy)]
+
     def respond(self, name: str, value: str) -> None:
         """Adds a header to the answer, whatever the route returns."""
         self.request.scope.setdefault("alma.headers", []).append((name.lower().encode("latin-1"), value.encode("latin-1")))
@@ -65,11 +74,21 @@ class Asked:
 async def find_asked(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Asked:
     """Returns who asks. 401 without a valid token; `ScopeViolationError` for a project that the token is not bound to."""
     service: Service = request.app.state.service
-    token = service.tokens.find(bearer.credentials) if bearer is not None else None
-    if token is None:
-        raise ProblemError(401, "unauthorized", "a valid token is needed", headers={"WWW-Authenticate": "Bearer"})
+    token = _find_token(service.tokens, bearer)
+    request.scope["alma.token"] = token.name
     project = _project(request, token.access)
-    return Asked(token.access, request.scope.get("alma.request_id", ""), project, token, service, request)
+    asked = Asked(token.access, request.scope.get("alma.request_id", ""), project, token, service, request)
+    asked.charge(READ)
+    return asked
+
+
+def _find_token(tokens: Tokens, bearer: HTTPAuthorizationCredentials | None) -> Token:
+    if bearer is None:
+        raise ProblemError(401, "unauthorized", "a token is needed: Authorization: Bearer TOKEN", headers=_CHALLENGE)
+    token = tokens.find(bearer.credentials)
+    if token is None:
+        raise ProblemError(401, "unauthorized", tokens.refusal(bearer.credentials), headers=_CHALLENGE)
+    return token
 
 
 def _project(request: Request, access: Access) -> str | None:

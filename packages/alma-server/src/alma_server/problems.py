@@ -53,10 +53,10 @@ def problem(
     """Returns the answer that states a problem."""
     body: dict[str, Any] = {
         "type": f"/problems/{kind.name}",
-        "title": HTTPStatus(kind.status).phrase,
+        "title": _phrase(kind.status),
         "status": kind.status,
         "detail": detail,
-        "instance": request.url.path,
+        "instance": request.scope.get("root_path", "") + request.scope.get("alma.path", request.scope["path"]),
         "request_id": request.scope.get("alma.request_id", ""),
     }
     if errors:
@@ -83,10 +83,8 @@ def handle_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
-        phrase = HTTPStatus(error.status_code).phrase
-        return problem(
-            request, Kind(phrase.lower().replace(" ", "-"), error.status_code), str(error.detail), headers=error.headers
-        )
+        name = _phrase(error.status_code).lower().replace(" ", "-")
+        return problem(request, Kind(name, error.status_code), str(error.detail), headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def of_body(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -94,6 +92,13 @@ def handle_problems(app: FastAPI) -> None:
         if any(each["type"] == "json_invalid" for each in error.errors()):
             return problem(request, Kind("unparsable", 400), "the body is no JSON")
         return problem(request, Kind("validation", 422), "the request is not acceptable", errors=found)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Client Closed Request"
 
 
 def _pointer(location: tuple[Any, ...]) -> str:

@@ -2,49 +2,53 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from alma_access import Tokens
 from alma_events.service_db import service_engine
 from alma_server.answers import Answers
+from alma_server.limits import Limits
+from alma_server.metrics import Metrics
 from alma_server.projects import Projects
 from alma_server.settings import ServerSettings
+from alma_server.stopping import Stopping
 from alma_server.work import Work
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from alma import ALMA
-    from alma_access import Token
-
-
-class Tokens(Protocol):
-    """Finds the token that a secret belongs to: `alma_access.TokenFile` is one."""
-
-    def find(self, secret: str) -> "Token | None": ...
 
 
 @dataclass(slots=True)
 class Service:
-    """Settings, tokens, open projects and threads of a server."""
+    """Settings, tokens, open projects, threads, limits and figures of a server."""
 
     settings: ServerSettings
     tokens: Tokens
     projects: Projects
     work: Work
+    metrics: Metrics
+    limits: Limits | None
+    stopping: Stopping = field(default_factory=Stopping)
     _answers: "dict[Engine, Answers]" = field(default_factory=dict)
+
+    @classmethod
+    def make(cls, open_project: "Callable[[str], ALMA]", tokens: Tokens, settings: ServerSettings) -> "Service":
+        """Returns a service over a function that opens projects."""
+        metrics = Metrics()
+        share = max(1, settings.workers)
+        return cls(
+            settings,
+            tokens,
+            Projects(open_project, most=settings.open_projects),
+            Work(readers=settings.readers, writers=settings.writers, waiting=settings.waiting, metrics=metrics),
+            metrics,
+            Limits(rate=settings.rate / share, burst=settings.burst / share) if settings.rate else None,
+        )
 
     def answers(self, alma: "ALMA") -> Answers:
         """Returns the answers to repeated requests beside a store."""
         engine = service_engine(alma)
         found = self._answers.get(engine)
         return found or self._answers.setdefault(engine, Answers(engine))
-
-    @classmethod
-    def make(cls, open_project: "Callable[[str], ALMA]", tokens: Tokens, settings: ServerSettings) -> "Service":
-        """Returns a service over a function that opens projects."""
-        return cls(
-            settings,
-            tokens,
-            Projects(open_project, most=settings.open_projects),
-            Work(readers=settings.readers, writers=settings.writers, waiting=settings.waiting),
-        )

@@ -1,6 +1,7 @@
 """Limits and names of a server, with their defaults."""
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 
 MIB = 1024 * 1024
 
@@ -21,7 +22,15 @@ class ServerSettings:
     writers: int = 1
     waiting: int = 128
     """Calls of each sort that may wait for a thread; a further one is answered 503."""
+    rate: float = 0.0
+    """Weight of requests that a token may have a second: a read is 1, a write 3, an export 50. 0 is no limit."""
+    burst: float = 1000.0
+    """Weight of requests that a token may have at once."""
+    workers: int = 1
+    """Processes that serve the port. Each grants its share of `rate` and `burst`."""
     open_projects: int = 64
     """Projects that stay open; the project used least recently is closed for a further one."""
+    cursor_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Key that signs the cursors of pages: the same for all processes of a server."""
     drain_seconds: float = 10.0
     """Time that running requests have when the server is asked to end."""
