@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import Depends, FastAPI, Path
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from alma import __version__
@@ -15,7 +15,7 @@ from alma_server.entry import Entry
 from alma_server.health import health_router, whoami_router
 from alma_server.problems import handle_problems
 from alma_server.requests import Requests
-from alma_server.routes import all_routers
+from alma_server.routes import add_routes
 from alma_server.service import Service
 from alma_server.settings import ServerSettings
 
@@ -34,8 +34,7 @@ def create_app(open_project: "Callable[[str], ALMA]", tokens: Tokens, *, setting
     handle_problems(app)
     app.include_router(health_router)
     app.include_router(whoami_router, prefix="/v1")
-    for router in all_routers():
-        app.include_router(router, prefix="/v1", dependencies=[Depends(_name_project)])
+    add_routes(app)
     app.add_middleware(BareAddresses, apart=frozenset({"projects", "whoami", "tokens", "jobs"}))
     if settings.allowed_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.allowed_origins, **_CROSS_ORIGIN)
@@ -57,10 +56,6 @@ _CROSS_ORIGIN: dict[str, Any] = {
     ),
     "expose_headers": ("ETag", "Link", "Location", "Retry-After", "RateLimit", "Idempotent-Replayed", "X-Request-ID"),
 }
-
-
-async def _name_project(project: Annotated[str, Path(description="Name of the project.")]) -> None:
-    """States the parameter that `AskedDep` reads, for the document of the API."""
 
 
 @asynccontextmanager
