@@ -1,11 +1,8 @@
 """Who asks: a token is needed, and says what it may do."""
 
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
+import pytest
 
-from alma import ALMA
-from alma_access import TokenFile
-from api_serving import Opening
+from api_serving import Opening, Served
 
 
 def test_a_token_learns_what_it_may_do(client: Opening) -> None:
@@ -18,14 +15,19 @@ def test_a_token_learns_what_it_may_do(client: Opening) -> None:
         "projects": ["shop"],
         "rights": ["read"],
         "source": "agent",
+        "expires": None,
     }
 
 
-def test_without_a_token_nothing_is_answered_but_a_problem(served: tuple[FastAPI, TokenFile, ALMA]) -> None:
-    answer = TestClient(served[0], base_url="http://127.0.0.1").get("/v1/whoami")
+@pytest.mark.parametrize("secret", [None, "alma_aaaaaaaa_guess", "x" * 5_000])
+def test_without_a_valid_token_nothing_is_answered_but_a_problem(secret: str | None, served: Served) -> None:
+    answer = served.client_with(secret).get("/v1/whoami")
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_process_says_that_it_is_alive(served: tuple[FastAPI, TokenFile, ALMA]) -> None:
-    assert TestClient(served[0], base_url="http://127.0.0.1").get("/health/live").status_code == 200
+def test_a_revoked_token_is_refused_at_the_next_request(served: Served) -> None:
+    client = served.client("short")
+    assert client.get("/v1/whoami").status_code == 200
+    served.tokens.revoke("short")
+    assert client.get("/v1/whoami").status_code == 401

@@ -31,6 +31,12 @@ class Asked:
     service: Service
     request: Request
 
+    @property
+    def address(self) -> str:
+        """Address of this request as its client knows it, without the query."""
+        scope = self.request.scope
+        return f"{scope.get('root_path', '')}{scope['alma.path']}"
+
     async def read(self, call: "Callable[[ALMA], T]") -> T:
         """Returns what a call that writes nothing returns, given the project's memory. 503 if too many wait."""
         return await self.service.work.reads.run(lambda: call(self._alma()), gone=self.request.receive)
@@ -51,6 +57,12 @@ class Asked:
     def user(self, named: str | None) -> str | None:
         """Returns the user that this request is for, if any. `ScopeViolationError` for another than the token's."""
         return self.access.as_user(named)
+
+    def is_still_valid(self) -> bool:
+        """Returns False once the token of this request was revoked or has expired."""
+        secret = self.request.headers.get("authorization", "").partition(" ")[2].strip()
+        found = self.service.tokens.find(secret)
+        return found is not None and found.access == self.access
 
     def require(self, right: str) -> None:
         """Raises `ScopeViolationError` if the token has not this right."""

@@ -47,6 +47,22 @@ class Metrics:
         if self.figures is not None:
             self.figures.shed.inc()
 
+    def note_waiting(self, reads: int) -> None:
+        """States how many reads wait for a thread."""
+        if self.figures is not None:
+            self.figures.waiting.set(reads)
+
+    def set_streams(self, count: int) -> None:
+        """States how many streams are open."""
+        if self.figures is not None:
+            self.figures.sse.set(count)
+
+    def note_event(self, project: str, seq: int, age: float) -> None:
+        """States the newest event that a stream sent: its record, and the seconds since that was stored."""
+        if self.figures is not None:
+            self.figures.seq.labels(project).set(seq)
+            self.figures.lag.set(age)
+
     def render(self) -> tuple[bytes, str]:
         """Returns the figures in the text format of Prometheus, and its media type."""
         if self.figures is None:

@@ -38,8 +38,8 @@ def read_cursor(asked: Asked, cursor: str | None, **filters: Any) -> Any:
 def show_next(asked: Asked, cursor: str | None) -> None:
     """Adds the header `Link` with the address of the next page, if there is one."""
     if cursor is not None:
-        address = asked.request.url.include_query_params(cursor=cursor)
-        asked.respond("Link", f'<{address.path}?{address.query}>; rel="next"')
+        query = asked.request.url.include_query_params(cursor=cursor).query
+        asked.respond("Link", f'<{asked.address}?{query}>; rel="next"')
 
 
 def _opened(asked: Asked, cursor: str) -> Any:

@@ -42,7 +42,7 @@ class Requests:
             return
         headers = Headers(scope=scope)
         scope["alma.request_id"] = _request_id(headers.get("x-request-id", ""))
-        scope["alma.path"] = scope["path"]
+        scope["path"] = scope["alma.path"] = _within(scope)
         answer = _Answer(scope, send)
         began = time.perf_counter()
         try:
@@ -62,10 +62,23 @@ class Requests:
             await problem(Request(scope), Kind("internal", 500), said)(scope, receive, answer.send)
 
     def _record(self, scope: Scope, headers: Headers, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "")
+        route = _template(scope)
         self._metrics.count_request(scope["method"], route, status, seconds)
         if LOG.isEnabledFor(logging.INFO):
             LOG.info(json.dumps(_line(scope, headers, route, status, seconds)))
+
+
+def _within(scope: Scope) -> str:
+    """Returns the address below the path under which a proxy shows the server, which some proxies leave and others take away."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
+
+
+def _template(scope: Scope) -> str:
+    """Returns the address of a request's route, "" if there is none. Newer versions of FastAPI keep the prefix of a router apart."""
+    path: str = getattr(scope.get("route"), "path", "")
+    return f"/v1{path}" if path and scope["path"].startswith("/v1/") and not path.startswith("/v1/") else path
 
 
 def _line(scope: Scope, headers: Headers, route: str, status: int, seconds: float) -> dict[str, Any]:

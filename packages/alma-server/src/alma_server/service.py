@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from alma import ALMA
+    from alma_server.stream import Streams
 
 
 @dataclass(slots=True)
@@ -30,11 +31,19 @@ class Service:
     work: Work
     metrics: Metrics
     limits: Limits | None
+    check_ready: Callable[[], object]
     stopping: Stopping = field(default_factory=Stopping)
+    streams: "Streams" = field(init=False)
     _answers: "dict[Engine, Answers]" = field(default_factory=dict)
 
     @classmethod
-    def make(cls, open_project: "Callable[[str], ALMA]", tokens: Tokens, settings: ServerSettings) -> "Service":
+    def make(
+        cls,
+        open_project: "Callable[[str], ALMA]",
+        tokens: Tokens,
+        settings: ServerSettings,
+        check_ready: Callable[[], object],
+    ) -> "Service":
         """Returns a service over a function that opens projects."""
         metrics = Metrics()
         share = max(1, settings.workers)
@@ -45,6 +54,7 @@ class Service:
             Work(readers=settings.readers, writers=settings.writers, waiting=settings.waiting, metrics=metrics),
             metrics,
             Limits(rate=settings.rate / share, burst=settings.burst / share) if settings.rate else None,
+            check_ready,
         )
 
     def answers(self, alma: "ALMA") -> Answers:

@@ -16,6 +16,10 @@ class ServerSettings:
     """Origins that browsers may send beside those of loopback, with their scheme."""
     root_path: str = ""
     """Path under which a proxy shows this server, as `/alma`."""
+    has_api: bool = True
+    """False serves the state of the server only, for one that serves MCP."""
+    legacy: bool = True
+    """Answer clients of alma-memory at `POST /`."""
     max_body: int = MIB
     body_seconds: float = 30.0
     readers: int = 4
@@ -28,6 +32,8 @@ class ServerSettings:
     """Weight of requests that a token may have at once."""
     workers: int = 1
     """Processes that serve the port. Each grants its share of `rate` and `burst`."""
+    streams: int = 2000
+    """Streams of events that may be open at once in a process; a further one is answered 503."""
     open_projects: int = 64
     """Projects that stay open; the project used least recently is closed for a further one."""
     cursor_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

@@ -15,12 +15,20 @@ class Stopping:
     """States whether the server was asked to end. Used from its event loop."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    @property
-    def is_asked(self) -> bool:
+        self.is_asked = False
         """True once the server was asked to end."""
-        return self.asked.is_set()
+        self._calls: list[Callable[[], object]] = []
+
+    def on_ask(self, call: Callable[[], object]) -> None:
+        """Registers a callback for when the server is asked to end."""
+        self._calls.append(call)
+
+    def ask(self) -> None:
+        """Asks the server to end. A second time is harmless."""
+        if not self.is_asked:
+            self.is_asked = True
+            for call in self._calls:
+                call()
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -32,7 +40,7 @@ class Stopping:
         former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
         def notice(number: int, frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(self.asked.set)
+            loop.call_soon_threadsafe(self.ask)
             handler = former[signal.Signals(number)]
             if callable(handler):
                 handler(number, frame)

@@ -71,13 +71,15 @@ async def _leave(gone: Receive) -> None:
 
 
 class Work:
-    """Lanes of a server: several reads and few writes at a time."""
+    """Lanes of a server: several reads and few writes at a time, and one thread that only says how the server is."""
 
     def __init__(self, *, readers: int, writers: int, waiting: int, metrics: Metrics) -> None:
         self.reads = Lane("read", threads=readers, waiting=waiting, metrics=metrics)
         self.writes = Lane("write", threads=writers, waiting=waiting, metrics=metrics)
+        self.health = Lane("health", threads=1, waiting=16, metrics=metrics)
 
     def close(self) -> None:
         """Waits for running calls, and ends the threads."""
         self.reads.close()
         self.writes.close()
+        self.health.close()

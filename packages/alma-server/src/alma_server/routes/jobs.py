@@ -138,7 +138,7 @@ def _run(job: Running, work: Work) -> None:
         job.status = "done"
     except AlmaError as error:
         job.status, job.problem = "failed", str(error)
-    except Exception:
+    except Exception:  # noqa: BLE001 - whoever began it asks for the state, and the log has the error
         job.status, job.problem = "failed", "the server failed; see its log"
         _LOG.exception("job %s failed", job.id)
     finally:
