@@ -11,7 +11,7 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import AlmaError
-from alma.storage.relational import commits
+from alma.storage.relational.session import COMMITS
 from alma.telemetry import Operation, watch
 from alma_events.filtering import Reader, Selection
 from alma_events.forming import FORMING, RuleState, rule_events
@@ -64,15 +64,15 @@ class Feed:
         """Emits events of these types from now on; `None` is for all."""
         with self._lock:
             self._types = types
-            others = tuple(each for each in commits.followers if each != self._follow)
-            commits.followers = (*others, self._follow) if self._is_wanted() else others
+            others = tuple(each for each in COMMITS.followers if each != self._follow)
+            COMMITS.followers = (*others, self._follow) if self._is_wanted() else others
             if not self._is_wanted():
                 self._places.clear()
             if not self._wants(_READS):
                 for stop in self._unwatch.values():
                     stop()
                 self._unwatch.clear()
-        for room in list(commits.opened.values()):
+        for room in list(COMMITS.opened.values()):
             self._begin(room)
 
     def stop(self) -> None:
@@ -88,7 +88,7 @@ class Feed:
 
     def _follow(self, project: Any, seq: int) -> None:
         """Notes a commit, or with `seq` 0 that a project was opened. Called by the one who committed or opened: it never raises."""
-        room = commits.opened.get(id(project))
+        room = COMMITS.opened.get(id(project))
         if room is not None and seq:
             self._reading.put((room, seq))
         elif room is not None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, Literal, Self
 
 from alma import ALMA
-from alma.errors import ValidationError
+from alma.errors import StorageError, ValidationError
 from alma.protocols import Entry, Project
 from alma.text import quoted
 from alma.types.episodes import EPISODE
@@ -140,6 +140,9 @@ def _follow(
             start = max(start, (head, LAST))
             while not stopped.is_set() and not watch.wait(LONGEST_WAIT):
                 pass
+    except StorageError:
+        if not stopped.is_set():
+            raise
     finally:
         remove()
 
