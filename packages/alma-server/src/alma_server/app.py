@@ -16,6 +16,7 @@ from alma_server.health import health_router, whoami_router
 from alma_server.problems import handle_problems
 from alma_server.requests import Requests
 from alma_server.routes import all_routers
+from alma_server.routes.document import describe_once
 from alma_server.service import Service
 from alma_server.settings import ServerSettings
 from alma_server.stream import Streams, events_router
@@ -60,10 +61,10 @@ def create_app(
     service.streams = Streams(service)
     handle_problems(app)
     app.include_router(health_router)
-    app.include_router(whoami_router, prefix="/v1")
-    for router in (events_router, *all_routers()) if settings.has_api else ():
+    for router in (whoami_router, events_router, *all_routers()) if settings.has_api else ():
         in_path = [Depends(_name_project)] if router.prefix.startswith("/projects/{project}") else []
         app.include_router(router, prefix="/v1", dependencies=in_path)
+    describe_once(app)
     app.add_middleware(BareAddresses, apart=APART)
     if settings.allowed_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.allowed_origins, **_CROSS_ORIGIN)

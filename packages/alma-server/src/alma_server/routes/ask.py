@@ -1,6 +1,6 @@
 """Routes for the time before a task: what is known, what is dangerous, what was tried."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
@@ -61,7 +61,13 @@ async def strategies(
 ) -> StrategyTable:
     """Returns the record of the strategies that were tried for such tasks, the highest expected rate of success first."""
     asked.require("read")
-    given = {"task": task, "agent": asked.agent(agent), "user_id": asked.user(user_id), "task_type": task_type, "among": among}
+    given: dict[str, Any] = {
+        "task": task,
+        "agent": asked.agent(agent),
+        "user_id": asked.user(user_id),
+        "task_type": task_type,
+        "among": among,
+    }
     return await asked.read(lambda alma: alma.strategies(**given, explore=explore, include_steps=include_steps, limit=limit))
 
 

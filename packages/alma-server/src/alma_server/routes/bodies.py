@@ -43,7 +43,9 @@ class Scoped(Body):
 class Retrieve(Scoped):
     """Question to a memory, as `task` or `query`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"task": "Deploy auth service", "agent": "backend-dev", "top_k": 5}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"task": "Deploy auth service", "agent": "backend-dev", "top_k": 5}]}
+    )
 
     task: Text | None = None
     query: Text | None = None

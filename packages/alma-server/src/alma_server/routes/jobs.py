@@ -1,11 +1,13 @@
 """Work that takes longer than a request: one piece at a time, with its progress, known to whoever began it until an hour after its end."""
 
+import logging
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI
@@ -15,17 +17,46 @@ from alma_server.asking import Asked
 from alma_server.problems import ProblemError
 from alma_server.routes.answers import Job
 
+_LOG = logging.getLogger("alma")
+
 KEPT_SECONDS = 3_600
 MOST_WAITING = 16
 
+_CHUNK = 1 << 16
+
 Progress = Callable[[int, int], None]
-Work = Callable[[Progress, IO[bytes]], dict[str, Any]]
-"""Does the work: takes a function to report progress, and a file for what it makes, without a name, so that no crash leaves it behind."""
+
+
+class Made:
+    """Bytes that were made, in a file without a name, so that no crash leaves them behind. Several may read them at once."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile() as file:
+            self._descriptor = os.dup(file.fileno())
+
+    def write(self, data: bytes) -> int:
+        """Adds bytes."""
+        with os.fdopen(os.dup(self._descriptor), "ab") as file:
+            return file.write(data)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yields all bytes, from the first."""
+        place = 0
+        while chunk := os.pread(self._descriptor, _CHUNK, place):
+            place += len(chunk)
+            yield chunk
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+
+Work = Callable[[Progress], tuple[dict[str, Any], Made | None]]
+"""Does the work: takes a function to report progress, and returns a report and what it made."""
 
 
 @dataclass(slots=True)
 class Running:
-    """A job of a token in a project. `file` holds what it made."""
+    """A job of a token in a project."""
 
     token: str
     project: str
@@ -37,7 +68,7 @@ class Running:
     result: dict[str, Any] | None = None
     problem: str | None = None
     ended: float = 0.0
-    file: IO[bytes] | None = None
+    made: Made | None = None
 
     def report(self, done: int, total: int) -> None:
         """Notes the progress."""
@@ -89,9 +120,9 @@ class Jobs:
             raise MemoryNotFoundError("there is no such job of this token")
         return job
 
-    def drop_made(self, project: str) -> None:
-        """Forgets what was made of a project, of which something was erased since."""
-        for job in [each for each in self._known.values() if each.project == project and each.file is not None]:
+    def drop_exports(self, project: str | None) -> None:
+        """Forgets the exports of a project, running ones too, as they hold what was erased since."""
+        for job in [each for each in self._known.values() if each.project == project and each.sort == "export"]:
             del self._known[job.id]
 
     def _drop_old(self) -> None:
@@ -102,15 +133,13 @@ class Jobs:
 
 def _run(job: Running, work: Work) -> None:
     job.status = "running"
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the job
     try:
-        job.result = work(job.report, file)
-        job.file = file
+        job.result, job.made = work(job.report)
         job.status = "done"
     except AlmaError as error:
         job.status, job.problem = "failed", str(error)
-    except BaseException:
+    except Exception:  # noqa: BLE001 - whoever began it asks for the state, and the log has the error
         job.status, job.problem = "failed", "the server failed; see its log"
-        raise
+        _LOG.exception("job %s failed", job.id)
     finally:
         job.ended = time.monotonic()

@@ -126,16 +126,14 @@ async def explain_retrieval(
 ) -> RetrievalExplanation:
     """Explains why a memory is returned for a task, or the first filter that excludes it."""
     asked.require("read")
-    who = {"agent": asked.agent(agent), "user_id": asked.user(user_id)}
-    explained = await asked.read(
-        lambda alma: alma.explain_retrieval(task, memory_id, **who, top_k=top_k, task_type=task_type)
-    )
+    who: dict[str, Any] = {"agent": asked.agent(agent), "user_id": asked.user(user_id)}
+    explained = await asked.read(lambda alma: alma.explain_retrieval(task, memory_id, **who, top_k=top_k, task_type=task_type))
     if explained.reason in (Reason.UNKNOWN, Reason.OTHER_PROJECT, Reason.SCOPE):
         raise MemoryNotFoundError("there is no such memory that this token can read")
     return explained
 
 
-def _added(asked: "Asked", body: Add) -> dict[str, Any]:  # type: ignore[valid-type] # a union with a discriminator
+def _added(asked: "Asked", body: Add) -> dict[str, Any]:
     """Returns the arguments of `ALMA.add`, but for the kind."""
     agent = asked.any_agent(body.agent) if isinstance(body, AddPreference) else asked.agent(body.agent)
     who = {"agent": agent, "user_id": asked.user(body.user_id)}

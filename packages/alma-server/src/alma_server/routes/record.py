@@ -1,6 +1,7 @@
 """Routes for the time after a task: how it went, what helped, what was right or wrong."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 
@@ -11,7 +12,7 @@ from alma.types.reports import FeedbackReport, UsageReport
 from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Learned, Settled
-from alma_server.routes.bodies import Feedback, Learn, LearnBatch, Settle, Usage
+from alma_server.routes.bodies import Feedback, Learn, LearnBatch, Scoped, Settle, Usage
 from alma_server.routes.places import place
 from alma_server.routes.scope import arguments_of, read_as
 
@@ -60,7 +61,12 @@ async def record_usage(body: Usage, asked: AskedDep, once: OnceDep) -> UsageRepo
     given = arguments_of(asked, body)
 
     def call(alma: "ALMA") -> UsageReport:
-        return alma.record_usage(**given)
+        named = [*body.retrieved_memory_ids, *(body.used_memory_ids or ())]
+        hidden = _hidden(alma, asked, body, named)
+        for name in ("retrieved_memory_ids", "used_memory_ids"):
+            given[name] = given[name] and [each for each in given[name] if each not in hidden]
+        report = alma.record_usage(**given)
+        return report.model_copy(update={"unknown": (*hidden, *report.unknown)})
 
     return await once.write(call, remember=_of_usage, recall=lambda _, refs: UsageReport(**refs))
 
@@ -72,6 +78,8 @@ async def record_feedback(body: Feedback, asked: AskedDep, once: OnceDep) -> Fee
     given = arguments_of(asked, body)
 
     def call(alma: "ALMA") -> FeedbackReport:
+        if hidden := _hidden(alma, asked, body, [body.memory_id]):
+            return FeedbackReport(counted=(), unknown=tuple(hidden))
         return alma.record_feedback(**given)
 
     return await once.write(call, remember=_of_feedback, recall=lambda _, refs: FeedbackReport(**refs))
@@ -91,7 +99,7 @@ async def settle(body: Settle, asked: AskedDep, once: OnceDep) -> Settled:
 
 def _settle(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:
     reader = read_as(asked, body.agent, body.user_id)
-    given = {"outcome": body.outcome, "reason": body.reason, "source": asked.access.source}
+    given: dict[str, Any] = {"outcome": body.outcome, "reason": body.reason, "source": asked.access.source}
     if (body.episode_id is None) == (body.run_id is None):
         raise ValidationError("give an episode_id or a run_id, and not both")
     if body.episode_id is not None:
@@ -102,6 +110,14 @@ def _settle(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:
     for episode in of_run:
         reader.episode(alma, episode.id)
     return alma.settle(run_id=body.run_id or "", **given)
+
+
+def _hidden(alma: "ALMA", asked: Asked, body: Scoped, memory_ids: Sequence[str]) -> list[str]:
+    """Returns the ids that a token for no user may not name: the library takes an id of a user's memory as a sign that it was shown."""
+    reader = read_as(asked, body.agent, body.user_id)
+    if reader.is_for_all_users:
+        return []
+    return [each for each in dict.fromkeys(memory_ids) if not reader.can_read(alma, each)]
 
 
 def _of_usage(report: UsageReport) -> dict[str, list[str]]:

@@ -56,6 +56,14 @@ class Reader:
             pass
         raise MemoryNotFoundError(_NO_MEMORY)
 
+    def can_read(self, alma: "ALMA", memory_id: str) -> bool:
+        """Returns whether there is such a memory for this reader."""
+        try:
+            self.memory(alma, memory_id)
+        except MemoryNotFoundError:
+            return False
+        return True
+
     def episode(self, alma: "ALMA", episode_id: str) -> EpisodeRecord:
         """Returns an episode of this reader's agent, for its user. `MemoryNotFoundError` for any other, with one text for all of them."""
         try:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 
 from alma.errors import ValidationError
+from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.overview import JournalLine
 from alma.types.reports import Stats, UndoReport
-from alma.types.identity import from_micros
 from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
 from alma_server.routes.bodies import Forget, ForgetUser, Name, Release, Undo
+from alma_server.routes.jobs import Jobs
 from alma_server.routes.scope import (
     check_confirmed,
     confirmation_of,
@@ -40,11 +41,14 @@ MOST_SCANNED = 1_000
 async def forget(body: Forget, asked: AskedDep, once: OnceDep) -> Forgotten:
     """Archives or erases memories by id, or archives stale ones by limits. By default it only reports what it would do."""
     asked.require("forget")
-    return await once.write(
+    done = await once.write(
         lambda alma: _forget(alma, asked, body),
         remember=lambda done: {"seqs": done.seqs, "memory_ids": done.memory_ids},
         recall=lambda _, refs: _forgotten_before(body, refs),
     )
+    if body.purge:
+        Jobs.of(asked.request.app).drop_exports(asked.project)
+    return done
 
 
 @router.post("/users/{user_id}/forget", operation_id="forget_user")
@@ -52,11 +56,14 @@ async def forget_user(user_id: str, body: ForgetUser, asked: AskedDep, once: Onc
     """Erases all that was recorded for a user, for good. The receipt lists every surface. By default it only reports what it would do."""
     asked.require("admin")
     named = asked.user(user_id) or user_id
-    return await once.write(
+    done = await once.write(
         lambda alma: forgotten_by([alma.forget_user(named, dry_run=body.dry_run)], unknown=[], dry_run=body.dry_run),
         remember=lambda done: {"seqs": done.seqs, "memory_ids": done.memory_ids},
         recall=lambda _, refs: _forgotten_before(body, refs),
     )
+    if not body.dry_run:
+        Jobs.of(asked.request.app).drop_exports(asked.project)
+    return done
 
 
 @router.get("/quarantine", operation_id="quarantined")
@@ -111,7 +118,9 @@ async def undo(body: Undo, asked: AskedDep, once: OnceDep) -> UndoReport:
     return await once.write(
         lambda alma: alma.undo(**given),
         remember=lambda report: {"seq": report.seq, "head": report.head},
-        recall=lambda alma, refs: alma.undo_preview(body.to, actor=given["actor"]).model_copy(update={**refs, "dry_run": body.dry_run}),
+        recall=lambda alma, refs: alma.undo_preview(body.to, actor=given["actor"]).model_copy(
+            update={**refs, "dry_run": body.dry_run}
+        ),
     )
 
 

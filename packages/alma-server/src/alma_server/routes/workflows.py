@@ -54,9 +54,7 @@ async def merge_states(workflow_id: str, body: Merge, asked: AskedDep) -> Merged
     """Returns one state made of several. Stores nothing."""
     asked.require("read")
     user = asked.user(body.user_id)
-    return await asked.read(
-        lambda alma: Merged(state=alma.merge_states(workflow_id, body.states, body.reducer, user_id=user))
-    )
+    return await asked.read(lambda alma: Merged(state=alma.merge_states(workflow_id, body.states, body.reducer, user_id=user)))
 
 
 @router.post("/workflows/{workflow_id}/artifacts", operation_id="link_artifact", status_code=201)
@@ -70,15 +68,11 @@ async def link_artifact(workflow_id: str, body: LinkArtifact, asked: AskedDep) -
 
 
 @router.get("/workflows/{workflow_id}/artifacts", operation_id="get_artifacts")
-async def get_artifacts(
-    workflow_id: str, asked: AskedDep, artifact_type: UserId = None, user_id: UserId = None
-) -> Artifacts:
+async def get_artifacts(workflow_id: str, asked: AskedDep, artifact_type: UserId = None, user_id: UserId = None) -> Artifacts:
     """Returns the products of a workflow, oldest first."""
     asked.require("read")
     user = asked.user(user_id)
-    return await asked.read(
-        lambda alma: Artifacts(artifacts=alma.get_artifacts(workflow_id, artifact_type, user_id=user))
-    )
+    return await asked.read(lambda alma: Artifacts(artifacts=alma.get_artifacts(workflow_id, artifact_type, user_id=user)))
 
 
 @router.post("/workflows/{workflow_id}/learn", operation_id="learn_from_workflow", status_code=201)
