@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from alma import ALMA
 from alma.types.kinds import VerdictSource
+from alma_access import Access, TokenFile
 from mcp_servers import HttpServer, answer, http_server, make_project, refusal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -125,6 +127,67 @@ async def test_a_token_acts_as_its_own_agent_and_user_alone(server: HttpServer, 
         assert list(json.loads(agents)) == ["helena"]
 
 
+def made(shop: Path, name: str, **bound: Any) -> str:
+    return TokenFile(shop.parent).add(name, Access(**bound))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_token_does_what_its_rights_allow_and_nothing_else(shop: Path, mode: str) -> None:
+    task = {"agent": "helena", "task": "Test the login form"}
+    allowed = {
+        "read": [("alma_retrieve", task), ("alma_stats", {})],
+        "write": [("alma_learn", LEARNED), ("alma_add_knowledge", {"agent": "helena", "domain": "shop", "fact": "It is open."})],
+        "forget": [("alma_forget", {"agent": "helena", "dry_run": True}), ("alma_undo", {"agent": "helena", "to": 1})],
+    }
+    with http_server(shop, "--profile", "all") as server:
+        for own in allowed:
+            secret = made(shop, f"{own}-{mode}", projects=("shop",), rights=frozenset({own}))
+            async with server.client(secret, mode=mode) as client:
+                for right, calls in allowed.items():
+                    for tool, arguments in calls:
+                        answered = await client.call_tool(tool, arguments)
+                        assert answered.is_error == (right != own), answered
+                        if right != own:
+                            assert f"no right to {right}" in refusal(answered)
+                if own != "read":
+                    with pytest.raises(MCPError, match="no right to read"):
+                        await client.get_prompt("before_task", {"task": "Test", "agent": "helena"})
+                    with pytest.raises(MCPError, match="no right to read"):
+                        await client.read_resource("alma://agents")
+
+
+async def test_a_token_without_the_right_to_judge_settles_nothing(shop: Path) -> None:
+    secret = made(shop, "writer", projects=("shop",), rights=frozenset({"read", "write"}))
+    with http_server(shop, "--profile", "all") as server:
+        async with server.client(secret) as client:
+            settled = {"agent": "helena", "outcome": "success", "episode_id": "e1"}
+            assert "no right to judge" in refusal(await client.call_tool("alma_settle", settled))
+
+
+async def test_the_token_alone_says_who_judges(server: HttpServer, shop: Path) -> None:
+    secret = made(shop, "tests", projects=("shop",), source="tool")
+    async with server.client(secret) as client:
+        learned = answer(await client.call_tool("alma_learn", LEARNED))["id"]
+        assert (await client.call_tool("alma_learn", {**LEARNED, "verdict_source": "person"})).is_error
+    with ALMA.from_config(shop) as alma:
+        assert alma.get(learned).verdict_source == VerdictSource.TOOL
+
+
+async def test_a_token_for_another_project_is_not_accepted(server: HttpServer, shop: Path) -> None:
+    assert (await post(server, token=made(shop, "bank", projects=("bank",)))).status_code == 401
+    assert (await post(server, token=made(shop, "both", projects=("bank", "shop")))).status_code != 401
+    assert (await post(server, token=made(shop, "all"))).status_code != 401
+
+
+async def test_a_token_is_not_accepted_after_it_expired(shop: Path) -> None:
+    soon = time.time_ns() // 1000 + 3_000_000
+    secret = TokenFile(shop.parent).add("soon", Access(), expires=soon)
+    with http_server(shop) as server:
+        while time.time_ns() // 1000 < soon:
+            await anyio.sleep(0.1)
+        assert (await post(server, token=secret)).status_code == 401
+
+
 async def test_a_session_belongs_to_the_token_that_began_it(server: HttpServer, shop: Path) -> None:
     other = tokens(shop, "--new-token", "thief", "--agent", "victor")
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -145,7 +208,7 @@ async def test_a_revoked_token_is_not_accepted_any_more(server: HttpServer, shop
 
 
 def test_a_token_is_printed_once_and_kept_as_a_hash_for_its_owner_alone(server: HttpServer, shop: Path) -> None:
-    file = shop.parent / "mcp_tokens.json"
+    file = shop.parent / "tokens.json"
     secret = tokens(shop, "--new-token", "kept")
     assert secret not in file.read_text(encoding="utf-8")
     assert server.token not in file.read_text(encoding="utf-8")
@@ -195,7 +258,7 @@ def test_a_wrong_argument_is_one_line(config: Path, arguments: tuple[str, ...], 
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
-    assert not (config.parent / "mcp_tokens.json").exists()
+    assert not (config.parent / "tokens.json").exists()
 
 
 def test_a_short_token_in_the_environment_is_refused(config: Path) -> None:
@@ -208,7 +271,7 @@ def test_a_short_token_in_the_environment_is_refused(config: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 def test_a_token_file_that_others_may_write_is_refused(config: Path) -> None:
     tokens(config, "--new-token", "mine")
-    (config.parent / "mcp_tokens.json").chmod(0o666)
+    (config.parent / "tokens.json").chmod(0o666)
     command = [sys.executable, "-m", "alma.mcp", "--config", str(config), "--tokens"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2

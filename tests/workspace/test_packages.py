@@ -27,6 +27,7 @@ PUBLIC = {
     "alma.session",
     "alma.storage.relational.session",
     "alma.storage.sqlite",
+    "alma.telemetry",
     "alma.testing",
     "alma.text",
     "alma.types",
@@ -38,6 +39,7 @@ OPEN = ("alma.types.", "alma.storage.relational.", "alma.storage.sqlite.")
 """Rooms whose modules are public one by one; the last two are what a store of another package stands on."""
 
 BESIDES = {
+    "alma-access": {"alma.folders"},
     "alma-cli": {"alma.memory.arguments", "alma.memory.room", "alma.memory.transfer.intake"},
     "alma-encryption": {"alma.folders", "alma.journal"},
     "alma-files": {"alma.folders", "alma.journal"},
@@ -45,9 +47,9 @@ BESIDES = {
     "alma-upgrade": {"alma.folders", "alma.journal"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
-"""What one package imports from besides. alma-cli reads databases of other programs and has the core take the rows in; the files of alma-files
-are journals, and alma-encryption puts whole files in the place of others; alma-integration publishes names of episodes and records; alma-testing
-checks stores against the pure rules of the core."""
+"""What one package imports from besides. alma-access locks the file of its tokens; alma-cli reads databases of other programs and has the core
+take the rows in; the files of alma-files are journals, and alma-encryption and alma-upgrade put whole files in the place of others;
+alma-integration publishes names of episodes and records; alma-testing checks stores against the pure rules of the core."""
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alma_mcp.access import Access
-from alma_mcp.opening import Opening
+from alma_access import Access
+from alma_access.serving.opening import Opening
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -27,3 +27,9 @@ class Calls:
     def access(self) -> Access:
         """Whom the client that is calling may speak as."""
         return self.whose()
+
+    def access_to(self, right: str) -> Access:
+        """As `access`. `ScopeViolationError` if the client has no right of this name."""
+        access = self.access
+        access.require(right)
+        return access
