@@ -72,7 +72,7 @@ def _member(source: type, name: str) -> Iterator[str]:
         parameters, returned = _signature(each)
         if isinstance(member, classmethod):
             lines, parameters = [*lines, "@staticmethod"], parameters[1:]
-        kind = "def" if name in _OPENED or name == "remembers" else "async def"
+        kind = "def" if name in _OPENED or name in ("events", "remembers") else "async def"
         lines.append(f"{kind} {name}({', '.join(parameters)}) -> {_OPENED.get(name, returned)}:")
         lines.append(textwrap.indent(f'"""{inspect.cleandoc(function.__doc__)}"""', "    ") if not overloads else "    ...")
         yield textwrap.indent("\n".join(lines), "    ")

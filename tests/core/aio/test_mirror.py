@@ -13,8 +13,8 @@ from alma.aio.alma import AsyncAdmin
 from alma.memory.administration import Admin
 from async_stub import STUB, stub
 
-OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode", "remembers"}
-"""What is opened, to be awaited or entered; and a decorator."""
+OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode", "remembers", "events"}
+"""What is opened, to be awaited or entered; a decorator; and what is gone through, by `async for`."""
 
 
 def _public(cls: type) -> Mapping[str, Any]:

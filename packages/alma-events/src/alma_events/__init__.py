@@ -1,1 +1,46 @@
 """Events of a memory, and webhooks: each change, read from the journal."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alma_events.emitter import EventEmitter, get_emitter, reset_emitter
+    from alma_events.reading import Events, read_events
+    from alma_events.types import MemoryEvent, MemoryEventType
+    from alma_events.watching import Watch
+
+    WebhookConfig: Any
+    WebhookManager: Any
+
+_HOMES = {
+    "Events": "reading",
+    "EventEmitter": "emitter",
+    "MemoryEvent": "types",
+    "MemoryEventType": "types",
+    "Watch": "watching",
+    "WebhookConfig": "webhooks",
+    "WebhookManager": "webhooks",
+    "get_emitter": "emitter",
+    "read_events": "reading",
+    "reset_emitter": "emitter",
+}
+
+__all__ = [
+    "EventEmitter",
+    "Events",
+    "MemoryEvent",
+    "MemoryEventType",
+    "Watch",
+    "WebhookConfig",
+    "WebhookManager",
+    "get_emitter",
+    "read_events",
+    "reset_emitter",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'alma_events' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"alma_events.{_HOMES[name]}"), name)
+    return value

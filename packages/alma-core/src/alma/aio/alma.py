@@ -83,7 +83,7 @@ def _opening(method):
 
 
 def _unawaited(name):
-    """Loads a method of `alma-harness` that does no work itself."""
+    """Loads a method of a package that does no work itself."""
     method = getattr(ALMA, name)
     return functools.wraps(method)(lambda self, /, *args, **kwargs: method(self._proxied, *args, **kwargs))
 
@@ -134,6 +134,7 @@ class AsyncALMA(AsyncAdmin):
     open, from_config, quickstart = map(staticmethod, map(_opening, (ALMA.open, ALMA.from_config, ALMA.quickstart)))
     episode = _opened(ALMA.episode, AsyncEpisode, Episode.abandon)
     resume_episode = _opened(ALMA.resume_episode, AsyncEpisode, Episode.abandon)
+    events = LateMethod(_unawaited)
     remembers = LateMethod(_unawaited)
     admin = property(lambda self: AsyncAdmin(self._proxied, self._workers), doc=ALMA.admin.__doc__)
 

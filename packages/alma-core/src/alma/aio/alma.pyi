@@ -20,6 +20,7 @@ import alma.types.scope
 import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
+import alma_events.reading
 import collections.abc
 import datetime
 import os
@@ -297,6 +298,12 @@ class AsyncALMA(AsyncAdmin):
 
         `run_id` and `thread_id` are the caller's own, at most 200 characters each. A run may have several episodes, say one of each agent
         in a hand-off; `run_episodes` and `settle` find them."""
+    def events(self, after: str | int | None = None, *, types: collections.abc.Collection[str] | None = None, agents: collections.abc.Collection[str] | None = None, kinds: collections.abc.Collection[str] | None = None, follow: bool = False, payload: typing.Literal['thin', 'full'] = 'thin') -> alma_events.reading.Events:
+        """Returns the events of the project in the order of its journal: from its beginning, or those after a position.
+
+        A position is the `position` of an event, "seq.index", or the number of a journal record. `types`, `agents` and `kinds` select
+        events by type, by the agent and by the kind of the memory. With `follow` it goes on with new events, of other processes too, until
+        it is closed. `payload="full"` adds the memory as it was stored. Go through it with `for`, or with `async for`. Writes nothing."""
     async def explain_retrieval(self, query: str, memory_id: str, agent: str | None = None, user_id: str | None = None, top_k: int = 5, *, task_type: str | None = None, include_shared: bool = True, profile: str | None = None, weights: collections.abc.Mapping[str, float] | None = None, arms: collections.abc.Collection[str] = ..., verified: bool = False, since: datetime.datetime | None = None, until: datetime.datetime | None = None, as_of: datetime.datetime | None = None, temporal_filter: alma.types.timeline.TemporalFilter | None = None) -> alma.types.recalled.RetrievalExplanation:
         """Explains why `retrieve` with the same arguments returns a memory, or the first filter that excludes it and what would include
         it.

@@ -39,13 +39,20 @@ def _load(name: str) -> Callable[..., Any]:
     return operation(method)
 
 
+def _load_events(name: str) -> Callable[..., Any]:
+    method: Callable[..., Any] = getattr(extension("alma_events.methods", "events", "events are").EventMethods, name)
+    return operation(method)
+
+
 if TYPE_CHECKING:
+    from alma_events.methods import EventMethods as EventMethods
     from alma_harness.methods import HarnessMethods as HarnessMethods
 else:
+    EventMethods = type("EventMethods", (), {"events": LateMethod(_load_events)})
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
 
 
-class Recording(Admin, HarnessMethods):
+class Recording(Admin, EventMethods, HarnessMethods):
     """Methods that record."""
 
     add_user_preference = forwarded(adding.add_user_preference)

@@ -28,7 +28,7 @@ from alma.protocols import (
     UsageTotals,
     VectorChanges,
 )
-from alma.storage.relational import readback
+from alma.storage.relational import commits, readback
 from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, read_rows
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
@@ -352,12 +352,15 @@ class SQLProject(Lookups):
             yield write
             if write.finish() is None and write.seq == 1:
                 raise _NothingWrittenError
+        for follow in commits.followers:
+            follow(self, write.seq)
 
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
         """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
         with self._database.transaction(self.name) as session:
             write = self._begin(session, actor, operation, at)
+            first = write.seq
             ended: bytes | None = None
 
             @contextmanager
@@ -369,6 +372,8 @@ class SQLProject(Lookups):
                 ended = write.finish()
 
             yield next_write
+        for follow in commits.followers:
+            follow(self, first)
 
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
         found = next(session.all("project_begin", {"name": self.name}), None)
