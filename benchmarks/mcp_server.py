@@ -43,7 +43,7 @@ SERVER = f"""
 import sys, uvicorn
 from alma import ALMA
 from alma_mcp import Access, create_server, http_app
-from alma_mcp.tokens import token_of
+from alma_access import GivenTokens, token_of
 folder, port, secret = sys.argv[1:]
 with ALMA.open(folder, project_id={PROJECT!r}) as alma:
     server = create_server(alma)
@@ -51,7 +51,7 @@ with ALMA.open(folder, project_id={PROJECT!r}) as alma:
     def nothing(text: str) -> str:
         return text
     token = token_of(secret, Access())
-    app = http_app(server, lambda: {{token.name: token}})
+    app = http_app(server, GivenTokens((token,)))
     uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
 """
 INITIALIZE = {

@@ -18,8 +18,8 @@ from typing import Any
 import uvicorn
 
 from alma import ALMA
+from alma_access import GivenTokens, token_of
 from alma_mcp import Access, create_server, http_app
-from alma_mcp.tokens import token_of
 
 APPLY = (
     "server-initialize",
@@ -68,7 +68,7 @@ def main(folder: Path) -> int:
         config.write_text("alma: {project_id: conformance, embedding_provider: hash}\n", encoding="utf-8")
         with ALMA.from_config(config) as alma:
             token = token_of(SECRET, Access())
-            app = http_app(create_server(alma, profile="all"), lambda: {token.name: token})
+            app = http_app(create_server(alma, profile="all"), GivenTokens((token,)))
             url = f"http://127.0.0.1:{serve(WithToken(app))}/mcp"
             listed = run("node", programs / "conformance", "list", "--server").stdout
             scenarios = [line.split()[1] for line in listed.splitlines() if line.startswith("  - ")]

@@ -145,7 +145,7 @@ async def test_a_revoked_token_is_not_accepted_any_more(server: HttpServer, shop
 
 
 def test_a_token_is_printed_once_and_kept_as_a_hash_for_its_owner_alone(server: HttpServer, shop: Path) -> None:
-    file = shop.parent / "mcp_tokens.json"
+    file = shop.parent / "tokens.json"
     secret = tokens(shop, "--new-token", "kept")
     assert secret not in file.read_text(encoding="utf-8")
     assert server.token not in file.read_text(encoding="utf-8")
@@ -195,7 +195,7 @@ def test_a_wrong_argument_is_one_line(config: Path, arguments: tuple[str, ...], 
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
-    assert not (config.parent / "mcp_tokens.json").exists()
+    assert not (config.parent / "tokens.json").exists()
 
 
 def test_a_short_token_in_the_environment_is_refused(config: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_short_token_in_the_environment_is_refused(config: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
 def test_a_token_file_that_others_may_write_is_refused(config: Path) -> None:
     tokens(config, "--new-token", "mine")
-    (config.parent / "mcp_tokens.json").chmod(0o666)
+    (config.parent / "tokens.json").chmod(0o666)
     command = [sys.executable, "-m", "alma.mcp", "--config", str(config), "--tokens"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2

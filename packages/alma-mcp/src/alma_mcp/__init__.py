@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from alma_mcp.access import ANY, NONE, Access
+from alma_access import ANY, NONE, Access
 from alma_mcp.command import main
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alma_mcp.access import Access
+from alma_access import Access
 from alma_mcp.opening import Opening
 
 if TYPE_CHECKING:
@@ -27,3 +27,9 @@ class Calls:
     def access(self) -> Access:
         """Whom the client that is calling may speak as."""
         return self.whose()
+
+    def access_to(self, right: str) -> Access:
+        """As `access`. `ScopeViolationError` if the client has no right of this name."""
+        access = self.access
+        access.require(right)
+        return access

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alma.errors import AlmaError, ConfigurationError
-from alma_mcp.access import ANY, NONE, Access
+from alma_access import ANY, NONE, Access
 from alma_mcp.limits import MAX_BODY
 
 CONFIG_FILE = Path(".alma", "config.yaml")
@@ -32,18 +32,21 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m al
 def _run(given: argparse.Namespace) -> None:
     config = given.config or _nearest_config()
     if given.new_token or given.tokens or given.revoke_token:
-        from alma_mcp.managing import manage
+        from alma_mcp.managing import bound, manage
 
-        manage(given, _storage_folder(config), _access_of_token(given))
+        folder, project = _store(config)
+        manage(given, folder, bound(_access_of_token(given), project))
         return
     gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of the start
     from alma_mcp import running
 
     access = Access(agent=given.agent or ANY, user_id=given.user_id or ANY)
     if given.http or given.transport != "stdio":
+        folder, project = _store(config)
         running.serve_http(
             config,
-            folder=_storage_folder(config),
+            folder=folder,
+            project=project,
             profile=given.profile,
             access=access,
             host=given.host,
@@ -55,14 +58,16 @@ def _run(given: argparse.Namespace) -> None:
         )
     else:
         if not config.is_file():
-            _storage_folder(config)  # raises what says so
+            _store(config)  # raises what says so
         running.serve_stdio(config, profile=given.profile, access=access)
 
 
-def _storage_folder(config: Path) -> Path:
+def _store(config: Path) -> tuple[Path, str]:
+    """Returns the folder of the store and the project that the configuration names."""
     from alma.config import load_settings
 
-    return Path(load_settings(config).storage_dir)
+    settings = load_settings(config)
+    return Path(settings.storage_dir), settings.project_id
 
 
 def _nearest_config() -> Path:

@@ -1,7 +1,7 @@
 """The server over streamable HTTP: bearer tokens, allowed hosts and origins, a limit on the size of requests."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mcp.server import MCPServer
@@ -15,10 +15,10 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from alma_access import ANY, Tokens
 from alma_mcp.bodies import WholeBody
 from alma_mcp.limits import MAX_BODY
 from alma_mcp.names import Names
-from alma_mcp.tokens import Token
 
 _LOG = logging.getLogger("alma")
 
@@ -28,8 +28,9 @@ PATH = "/mcp"
 
 def http_app(
     server: "MCPServer[Any]",
-    tokens: Callable[[], Mapping[str, Token]],
+    tokens: Tokens,
     *,
+    project: str = ANY,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     max_body: int = MAX_BODY,
@@ -38,7 +39,8 @@ def http_app(
 
     A request from another origin is refused with 403, one for another host with 421, one without a valid token with 401, one that is too
     large with 413, one that takes too long to arrive with 408. Loopback names are always allowed as hosts, and as origins. Each token acts
-    as the agent and the user that it is bound to.
+    as the agent and the user that it is bound to, with its rights. A token that is bound to projects is accepted only where `project` names
+    one of them.
     """
     names = Names(
         [*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *allowed_hosts],
@@ -50,25 +52,27 @@ def http_app(
     )
     authenticated = AuthenticationMiddleware(
         AuthContextMiddleware(RequireAuthMiddleware(WholeBody(inner, largest=max_body), [])),
-        backend=BearerAuthBackend(_Verifier(tokens)),
+        backend=BearerAuthBackend(_Verifier(tokens, project)),
     )
     return _Guard(inner, authenticated, names)
 
 
 class _Verifier:
-    """Finds the token that a client sent among those that there are now."""
+    """Finds the token that a client sent among the valid ones that reach the project of the server."""
 
-    def __init__(self, tokens: Callable[[], Mapping[str, Token]]) -> None:
+    def __init__(self, tokens: Tokens, project: str) -> None:
         self._tokens = tokens
+        self._project = project
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        found = [each for each in self._tokens().values() if each.matches(token)]
-        if not found:
+        found = self._tokens.find(token)
+        if found is None:
+            _LOG.info("refused a request: %s", self._tokens.refusal(token))
             return None
-        access = found[0].access
-        return AccessToken(
-            token=found[0].sha256, client_id=found[0].name, scopes=[], claims={"agent": access.agent, "user_id": access.user_id}
-        )
+        if not found.access.reaches(self._project):
+            _LOG.info("refused a request: the token %r is for another project", found.name)
+            return None
+        return AccessToken(token=found.sha256, client_id=found.name, scopes=[], claims={"access": found.access})
 
 
 class _Guard:

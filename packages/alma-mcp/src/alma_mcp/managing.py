@@ -1,10 +1,15 @@
 """Making, listing and revoking tokens from the command line."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
-from alma_mcp.access import Access
-from alma_mcp.tokens import TokenFile
+from alma_access import MEMORY_RIGHTS, Access, TokenFile
+
+
+def bound(access: Access, project: str) -> Access:
+    """Returns the access of a new token: bound to the project of this server, with the rights that its tools need."""
+    return replace(access, projects=(project,), rights=MEMORY_RIGHTS)
 
 
 def manage(given: argparse.Namespace, folder: Path, access: Access) -> None:

@@ -22,8 +22,8 @@ def add_prompts(server: "MCPServer[Any]", calls: Calls) -> None:
 
     @server.prompt("before_task", title="Before a task", description="Begins a task with what the memory knows about it.")
     def before_task(task: Task, agent: Agent = "", user_id: UserId = "") -> str:
-        who = calls.access
         with _protocol_errors():
+            who = calls.access_to("read")
             name = who.as_agent(agent or None)
             found = calls.alma.retrieve(task=task, agent=name, user_id=who.as_user(user_id or None))
         notes = found.to_prompt(max_tokens=2000, says_if_empty=True)

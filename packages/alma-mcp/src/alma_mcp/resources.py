@@ -8,7 +8,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from alma.errors import AlmaError, MemoryNotFoundError, ValidationError
-from alma_mcp.access import ANY
+from alma_access import ANY
 from alma_mcp.calls import Calls
 from alma_mcp.tools.upkeep import USER_PREFIX, readable
 
@@ -46,7 +46,7 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         mime_type=JSON,
     )
     def memory(memory_id: str) -> str:
-        return _json(lambda: readable(calls.alma, memory_id, calls.access))
+        return _json(lambda: readable(calls.alma, memory_id, calls.access_to("read")))
 
     @server.resource(
         "alma://wakeup/{agent}",
@@ -56,7 +56,12 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         mime_type="text/plain",
     )
     def wakeup(agent: str) -> str:
-        return _answered(lambda: calls.alma.wakeup(calls.access.as_agent(agent), calls.access.as_user(None)))
+        return _answered(lambda: _wakeup(calls, agent))
+
+
+def _wakeup(calls: Calls, agent: str) -> str:
+    who = calls.access_to("read")
+    return calls.alma.wakeup(who.as_agent(agent), who.as_user(None))
 
 
 def _config(calls: Calls) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def _config(calls: Calls) -> dict[str, Any]:
 
 
 def _agents(calls: Calls) -> dict[str, Any]:
-    own = calls.access.agent
+    own = calls.access_to("read").agent
     rules, counts = calls.alma.agents, calls.alma.get_stats(None if own == ANY else own).by_agent
     names = sorted({*rules, *counts} if own == ANY else {own})
     return {

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from alma.errors import ConfigurationError
-from alma_mcp.access import Access
+from alma_access import Access
 from alma_mcp.logs import log_in_lines
 from alma_mcp.opening import Opening
 from alma_mcp.server import create_server
 
 if TYPE_CHECKING:
     from alma import ALMA
-    from alma_mcp.tokens import Token, TokenFile
+    from alma_access import TokenFile, Tokens
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 BACKLOG = 128
@@ -47,6 +47,7 @@ def serve_http(
     config: Path,
     *,
     folder: Path,
+    project: str,
     profile: str,
     access: Access,
     host: str,
@@ -59,18 +60,19 @@ def serve_http(
     """Serves clients with a token over HTTP, until the process is asked to end. Without any token, makes one and prints it."""
     import uvicorn
 
+    from alma_access import TokenFile
     from alma_mcp.headers import HeaderDeadline
     from alma_mcp.http import LOOPBACK, PATH, http_app
-    from alma_mcp.tokens import TokenFile
 
     log_in_lines()
     opening = Opening(functools.partial(_open, config))
     server = create_server(opening, profile=profile, access=access)
     listener = _listening(host, port)
-    tokens = _chosen(TokenFile(folder), token, access)  # last: it may make one, and print it
+    tokens = _chosen(TokenFile(folder), token, access, project)  # last: it may make one, and print it
     app = http_app(
         server,
         tokens,
+        project=project,
         allowed_hosts=allowed_hosts,
         allowed_origins=allowed_origins,
         max_body=max_body,
@@ -110,19 +112,19 @@ def _open(config: Path) -> "ALMA":
     return ALMA.from_config(config)
 
 
-def _chosen(file: "TokenFile", token: str | None, access: Access) -> "Callable[[], Mapping[str, Token]]":
+def _chosen(file: "TokenFile", token: str | None, access: Access, project: str) -> "Tokens":
     """Returns the tokens of the environment, or those of the file, with a first one if it has none."""
-    from alma_mcp.tokens import token_of
+    from alma_access import GivenTokens, token_of
+    from alma_mcp.managing import bound
 
     if token is not None:
-        only = token_of(token, access)
-        return lambda: {only.name: only}
+        return GivenTokens((token_of(token, access),))
     if not file.tokens():
-        secret = file.add(DEFAULT_TOKEN, access)
+        secret = file.add(DEFAULT_TOKEN, bound(access, project))
         _report(f"made a token for {access}; it is shown only now:\n{secret}")
     elif access != Access():
         raise ConfigurationError("--agent and --user-id bind a new token; this server has tokens: see --tokens and --new-token")
-    return file.current
+    return file
 
 
 def _listening(host: str, port: int) -> socket.socket:

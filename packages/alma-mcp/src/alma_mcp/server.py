@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from alma import __version__
 from alma.errors import AlmaError
-from alma_mcp.access import Access
+from alma_access import Access
 from alma_mcp.calls import Calls
 from alma_mcp.opening import Opening
 from alma_mcp.prompts import add_prompts
@@ -94,8 +94,8 @@ def _access(default: Access) -> Access:
     token = get_access_token()
     if token is None:
         return default
-    claims = token.claims or {}
-    return Access(agent=claims["agent"], user_id=claims["user_id"])
+    access: Access = (token.claims or {})["access"]
+    return access
 
 
 def _opens_beside(opening: Opening) -> ServerMiddleware[Any]:
@@ -160,6 +160,8 @@ def _answering(spec: ToolSpec, calls: Calls, turns: "_Turns") -> Callable[..., A
         if not calls.opening.is_open and spec.call is not health:
             await mcp_context.report_progress(0, 1, "opening the memory")
         try:
+            if spec.call is not health:
+                calls.access.require(spec.right)
             return await anyio.to_thread.run_sync(functools.partial(call, **given), limiter=turns.of(spec))
         except AlmaError as error:
             raise ToolError(str(error)) from error

@@ -1,11 +1,10 @@
-"""Tools for the time after a task: how it went, what helped, what to remember. All of it is the agent's own word."""
+"""Tools for the time after a task: how it went, what helped, what to remember. The source of a token says who judges; without one, the agent."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.types.kinds import VerdictSource
 from alma_mcp.answers import Counted, Settled, Stored, Used
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import HIDDEN, Agent, MemoryId, Task, TaskType, Unneeded, UserId, Verdict
@@ -38,7 +37,7 @@ def learn(
         duration_ms=duration_ms,
         error_message=error_message,
         feedback=feedback,
-        verdict_source=VerdictSource.AGENT,
+        verdict_source=who.source,
     )
     return _stored(calls, stored.id)
 
@@ -92,9 +91,9 @@ def settle(
     if not access.is_for_all_users and any(episode.user_id != user for episode in found):
         raise ScopeViolationError("this client cannot judge an attempt for another user, or for none")
     if run_id is not None:
-        settled = calls.alma.settle(outcome=outcome, run_id=run_id, reason=reason, source=VerdictSource.AGENT)
+        settled = calls.alma.settle(outcome=outcome, run_id=run_id, reason=reason, source=access.source)
     else:
-        settled = [calls.alma.settle(found[0].id, outcome, reason, source=VerdictSource.AGENT)]
+        settled = [calls.alma.settle(found[0].id, outcome, reason, source=access.source)]
     return Settled(episode_ids=[episode.id for episode in settled], outcome=str(settled[0].outcome))
 
 

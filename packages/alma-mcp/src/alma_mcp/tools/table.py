@@ -20,6 +20,12 @@ class ToolSpec:
     reads_only: bool = False
     is_destructive: bool = False
     is_idempotent: bool = False
+    needs: str = ""
+
+    @property
+    def right(self) -> str:
+        """The right that a token needs: `needs`, else to read or to write."""
+        return self.needs or ("read" if self.reads_only else "write")
 
 
 TOOLS = {
@@ -34,7 +40,7 @@ TOOLS = {
         ToolSpec("alma_add_preference", "Keep a preference", after.add_preference),
         ToolSpec("alma_add_anti_pattern", "Keep a warning", after.add_anti_pattern),
         ToolSpec("alma_record_feedback", "Rate a memory", after.record_feedback),
-        ToolSpec("alma_settle", "Judge an attempt", after.settle, is_idempotent=True),
+        ToolSpec("alma_settle", "Judge an attempt", after.settle, is_idempotent=True, needs="judge"),
         ToolSpec("alma_assess", "Assess a strategy", before.assess, reads_only=True),
         ToolSpec("alma_explain", "Explain a retrieval", before.explain, reads_only=True),
         ToolSpec("query_memory", "Look something up", before.query_memory, reads_only=True),
@@ -49,14 +55,19 @@ TOOLS = {
         ToolSpec("alma_link_artifact", "Record a product", workflow.link_artifact, is_idempotent=True),
         ToolSpec("alma_get_artifacts", "List products", workflow.get_artifacts, reads_only=True),
         ToolSpec(
-            "alma_cleanup_checkpoints", "Erase old states", workflow.cleanup_checkpoints, is_destructive=True, is_idempotent=True
+            "alma_cleanup_checkpoints",
+            "Erase old states",
+            workflow.cleanup_checkpoints,
+            is_destructive=True,
+            is_idempotent=True,
+            needs="forget",
         ),
         ToolSpec("alma_retrieve_scoped", "Recall within a workflow", workflow.retrieve_scoped, reads_only=True),
         ToolSpec("alma_stats", "Count memories", upkeep.stats, reads_only=True),
         ToolSpec("alma_health", "See the state", upkeep.health, reads_only=True),
         ToolSpec("alma_history", "History of a memory", upkeep.history, reads_only=True),
-        ToolSpec("alma_forget", "Forget", upkeep.forget, is_destructive=True, is_idempotent=True),
-        ToolSpec("alma_undo", "Undo", upkeep.undo, is_destructive=True),
+        ToolSpec("alma_forget", "Forget", upkeep.forget, is_destructive=True, is_idempotent=True, needs="forget"),
+        ToolSpec("alma_undo", "Undo", upkeep.undo, is_destructive=True, needs="forget"),
     )
 }
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from alma import __version__
-from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma.errors import MemoryNotFoundError, ValidationError
 from alma.types import UserPreference
 from alma.types.reports import ForgetReport
-from alma_mcp.access import ANY, Access
+from alma_access import ANY, Access
 from alma_mcp.answers import Change, Counts, Forgotten, Health, History, Undone
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import Agent, MemoryId, UserId
@@ -79,7 +79,7 @@ def forget(
     who = calls.access
     owner, user = who.as_any_agent(agent), who.as_user(user_id)
     if memory_ids is None:
-        _refuse_for_one_user(who, "forget by policy")
+        who.require_all_users("forget by policy")
         if user is not None:
             raise ValidationError("user_id goes with memory_ids: a policy reaches the memories of all users")
         if older_than_days is None and below_confidence is None:
@@ -124,7 +124,7 @@ def undo(
     """Use to take back your own changes since a journal record. Look first: dry_run is the default."""
     who = calls.access
     actor = who.as_agent(agent)
-    _refuse_for_one_user(who, "undo")
+    who.require_all_users("undo")
     report = calls.alma.undo(to, actor=actor, dry_run=dry_run)
     return Undone(
         records=report.records,
@@ -145,12 +145,6 @@ def readable(alma: "ALMA", memory_id: str, access: Access) -> dict[str, object]:
     elif memory.user_id not in (None, user):
         raise MemoryNotFoundError(f"there is no memory {memory_id!r} that this client can see")
     return memory.model_dump(mode="json")
-
-
-def _refuse_for_one_user(who: Access, what: str) -> None:
-    """Raises `ScopeViolationError` for a client that is bound to a user, or to none: the call would reach what is other users'."""
-    if not who.is_for_all_users:
-        raise ScopeViolationError(f"this client is for one user and cannot {what}, which reaches all users of the agent")
 
 
 def _belongs_to(alma: "ALMA", memory_id: str, agent: str, user: str | None, *, is_preference: bool) -> bool:

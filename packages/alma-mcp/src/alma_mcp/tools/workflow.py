@@ -79,7 +79,7 @@ def workflow_learn(
         task_type=task_type,
         error_message=error_message,
         user_id=who.as_user(user_id),
-        verdict_source="agent",
+        verdict_source=who.source,
     )
     return Stored(id=stored.id)
 
