@@ -154,7 +154,9 @@ _NUMBERS = (
 def _check_number(value: object, name: str, least: float, most: float, *, is_whole: bool) -> None:
     kind = int if is_whole else int | float
     if value is not None and (isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most):
-        raise ValidationError(f"{name} must be a {'whole ' if is_whole else ''}number from {least} to {most:,.0f}, not {quoted(value)}")
+        raise ValidationError(
+            f"{name} must be a {'whole ' if is_whole else ''}number from {least} to {most:,.0f}, not {quoted(value)}"
+        )
 
 
 def _check_choice(value: object, name: str, choices: Sequence[str]) -> None:
@@ -175,4 +177,6 @@ def _event_type(name: str) -> MemoryEventType:
         return MemoryEventType(name)
     except ValueError as error:
         known = [each.value for each in MemoryEventType]
-        raise ValidationError(f"events: unknown {quoted(name)}{name_nearest(name, known)}; known are {', '.join(known)}") from error
+        raise ValidationError(
+            f"events: unknown {quoted(name)}{name_nearest(name, known)}; known are {', '.join(known)}"
+        ) from error

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
@@ -14,8 +14,8 @@ import httpcore
 from alma.errors import ValidationError
 from alma.text import quoted
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the addresses of a host name."""
+Resolve = Callable[[str, int], Sequence[str]]
+"""Returns the addresses of a host name. `OSError` if there are none."""
 
 LONGEST_URL = 2_000
 USUAL_PORTS = (80, 443)
@@ -47,7 +47,9 @@ class Guard:
     def check_url(self, url: object) -> "Target":
         """Returns the parts of a URL. `ValidationError` if it cannot be one of a receiver; its text, which may hold a secret, is not repeated."""
         if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or len(url) > LONGEST_URL:
-            raise ValidationError(f"url must be 1 to {LONGEST_URL:,} printable ASCII characters; write a foreign host name as xn--…")
+            raise ValidationError(
+                f"url must be 1 to {LONGEST_URL:,} printable ASCII characters; write a foreign host name as xn--…"
+            )
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -56,7 +58,9 @@ class Guard:
         if parts.scheme not in ("http", "https"):
             raise ValidationError("url must begin with https://")
         if parts.scheme == "http" and not self.allow_http:
-            raise ValidationError("url must begin with https://, because http shows events to everyone on the way (allow_http allows it)")
+            raise ValidationError(
+                "url must begin with https://, because http shows events to everyone on the way (allow_http allows it)"
+            )
         host, is_plain = parts.hostname or "", "@" not in parts.netloc and "\\" not in url
         if not is_plain or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
             raise ValidationError("url must be https://host/path, without a user or a password")
@@ -129,10 +133,20 @@ def _as_network(name: str) -> Any:
         return None
 
 
-async def resolve_host(host: str, port: int) -> Sequence[str]:
+def resolve_host(host: str, port: int) -> Sequence[str]:
     """Returns the addresses that the system has for a host name. `OSError` if it has none."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    return [str(address[0]) for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def check_target(guard: Guard, url: str, resolve: Resolve = resolve_host) -> None:
+    """Raises `ValidationError` for a receiver that the guard would not dial now. A name that cannot be resolved yet passes."""
+    target = guard.check_url(url)
+    try:
+        guard.check_addresses(target.host, resolve(target.host, target.port))
+    except RefusedAddressError as error:
+        raise ValidationError(f"url: {error}; the operator can allow the host or its network (allow)") from error
+    except (OSError, UnicodeError):
+        return
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -151,8 +165,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         try:
-            found = await self._resolve(host, port)
-        except OSError as error:
+            found = await asyncio.to_thread(self._resolve, host, port)
+        except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(f"{host} cannot be resolved") from error
         addresses = self._guard.check_addresses(host, found)
         for address in addresses[:-1]:

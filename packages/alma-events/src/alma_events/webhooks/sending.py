@@ -75,7 +75,9 @@ class Sender:
             return Answer(error="no connection", ms=_since(began))
         except (httpcore.NetworkError, httpcore.ProtocolError, ValueError, RuntimeError):
             return Answer(error="broken answer", ms=_since(began))
-        return Answer(status=status, error="" if Answer(status).is_success else f"status {status}", retry_after=wait, ms=_since(began))
+        return Answer(
+            status=status, error="" if Answer(status).is_success else f"status {status}", retry_after=wait, ms=_since(began)
+        )
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -18,7 +18,18 @@ LONGEST_HEADER = 4_000
 MOST_HEADERS = 20
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_OURS = ("host", "connection", "content-length", "content-type", "transfer-encoding", "expect", "te", "trailer", "upgrade", "user-agent")
+_OURS = (
+    "host",
+    "connection",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "expect",
+    "te",
+    "trailer",
+    "upgrade",
+    "user-agent",
+)
 
 
 def new_secret() -> str:
