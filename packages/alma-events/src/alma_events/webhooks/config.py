@@ -90,7 +90,7 @@ class WebhookConfig:
             _check_number(getattr(self, name), name, least, most, is_whole=is_whole)
         _check_choice(self.payload, "payload", PAYLOADS)
         _check_choice(self.ordering, "ordering", ORDERINGS)
-        if not isinstance(self.users, str) or not self.users:
+        if not self.users or not isinstance(self.users, str):
             raise ValidationError('users must be "none", "all" or the name of a user')
         self.guard.check_url(self.url)
         return self

@@ -144,11 +144,17 @@ class Endpoints:
         return self._alma.project_id
 
     def add(
-        self, config: WebhookConfig, *, access: Access | None = None, owner: str = "", since: object = None, id: str | None = None
+        self,
+        config: WebhookConfig,
+        *,
+        access: Access | None = None,
+        owner: str = "",
+        since: object = None,
+        endpoint_id: str | None = None,
     ) -> Endpoint:
         """Adds a receiver of what `access` may read, from now on or after a position. Without a secret it gets one, which `new_secret` has.
 
-        `owner` is a name for whoever may manage it. `ValidationError` for settings that are wrong, and for an `id` that is taken.
+        `owner` is a name for whoever may manage it. `ValidationError` for settings that are wrong, and for an id that is taken.
         """
         config = replace(config).checked()
         check_target(config.guard, config.url, self._resolve)
@@ -156,18 +162,19 @@ class Endpoints:
         position = Position(self._head()) if since is None else Position.of(since)
         made = new_secret() if config.secret is None else None
         key = made or config.secret or ""
-        name = id or f"wh_{random_secrets.token_hex(8)}"
+        name = endpoint_id or f"wh_{random_secrets.token_hex(8)}"
         settings = _Settings({**config.to_dict(), "secret": None}, _plain_access(access), [(key, None)])
         row = {
-            **{
-                "id": name,
-                "store": self._alma.storage.id,
-                "project": self.project,
-                "owner": owner,
-                "state": ACTIVE,
-                "version": 1,
-            },
-            **{"created": self._now_micros(), "seq": position.seq, "idx": position.index, **self._sealed(name, settings)},
+            "id": name,
+            "store": self._alma.storage.id,
+            "project": self.project,
+            "owner": owner,
+            "state": ACTIVE,
+            "version": 1,
+            "created": self._now_micros(),
+            "seq": position.seq,
+            "idx": position.index,
+            **self._sealed(name, settings),
         }
         with self._writing() as connection:
             if connection.execute(select(endpoints.c.id).where(endpoints.c.id == name)).first():
@@ -182,98 +189,104 @@ class Endpoints:
             found = connection.execute(wanted if owner is None else wanted.where(endpoints.c.owner == owner)).all()
         return [self._endpoint(row) for row in found]
 
-    def get(self, id: str, *, owner: str | None = None) -> Endpoint:
+    def get(self, endpoint_id: str, *, owner: str | None = None) -> Endpoint:
         """Returns a receiver."""
-        return self._endpoint(self._row(id, owner))
+        return self._endpoint(self._row(endpoint_id, owner))
 
-    def change(self, id: str, *, owner: str | None = None, **settings: Any) -> Endpoint:
+    def change(self, endpoint_id: str, *, owner: str | None = None, **settings: Any) -> Endpoint:
         """Changes settings of a receiver, all but its secret."""
         if "secret" in settings:
             raise ValidationError("a secret is changed by rotating it")
-        stored = self._settings(row := self._row(id, owner))
+        stored = self._settings(row := self._row(endpoint_id, owner))
         config = WebhookConfig.from_dict({**stored.config, **settings}).checked()
         check_target(config.guard, config.url, self._resolve)
         self._replace(row, replace(stored, config={**config.to_dict(), "secret": None}))
-        return self.get(id)
+        return self.get(endpoint_id)
 
-    def remove(self, id: str, *, owner: str | None = None) -> None:
+    def remove(self, endpoint_id: str, *, owner: str | None = None) -> None:
         """Removes a receiver, and what is known of its deliveries."""
-        self._row(id, owner)
+        self._row(endpoint_id, owner)
         with self._writing() as connection:
-            connection.execute(delete(deliveries).where(deliveries.c.endpoint == id))
-            connection.execute(delete(endpoints).where(endpoints.c.id == id))
+            connection.execute(delete(deliveries).where(deliveries.c.endpoint == endpoint_id))
+            connection.execute(delete(endpoints).where(endpoints.c.id == endpoint_id))
 
-    def rotate(self, id: str, *, secret: str | None = None, owner: str | None = None) -> Endpoint:
+    def rotate(self, endpoint_id: str, *, secret: str | None = None, owner: str | None = None) -> Endpoint:
         """Replaces the secret, by a random one if none is given, which `new_secret` then has. The former one signs besides for 24 hours."""
-        stored = self._settings(row := self._row(id, owner))
+        stored = self._settings(row := self._row(endpoint_id, owner))
         made = new_secret() if secret is None else None
         former = [(key, until or self._clock() + FORMER_SECRET_SECONDS) for key, until in stored.keys[:1]]
         keys = [(made or check_secret(secret), None), *former]
         self._replace(row, replace(stored, keys=keys))
-        return replace(self.get(id), new_secret=made)
+        return replace(self.get(endpoint_id), new_secret=made)
 
-    def disable(self, id: str, *, reason: str = "by request", owner: str | None = None) -> None:
+    def disable(self, endpoint_id: str, *, reason: str = "by request", owner: str | None = None) -> None:
         """Stops deliveries to a receiver. Its position stays, so nothing is lost where it is enabled again."""
-        self._set_state(id, owner, DISABLED, reason)
+        self._set_state(endpoint_id, owner, DISABLED, reason)
 
-    def enable(self, id: str, *, owner: str | None = None) -> None:
+    def enable(self, endpoint_id: str, *, owner: str | None = None) -> None:
         """Goes on with deliveries from where they stopped."""
-        self._set_state(id, owner, ACTIVE, "")
+        self._set_state(endpoint_id, owner, ACTIVE, "")
 
-    def replay(self, id: str, *, since: object, owner: str | None = None) -> None:
+    def replay(self, endpoint_id: str, *, since: object, owner: str | None = None) -> None:
         """Delivers all events after a position once more, with the same ids: it reads the journal, so what was purged is not in them."""
-        position, row = Position.of(since), self._row(id, owner)
+        position, row = Position.of(since), self._row(endpoint_id, owner)
         after = (deliveries.c.seq > position.seq) | ((deliveries.c.seq == position.seq) & (deliveries.c.idx > position.index))
         with self._writing() as connection:
-            connection.execute(delete(deliveries).where(deliveries.c.endpoint == id, after))
+            connection.execute(delete(deliveries).where(deliveries.c.endpoint == endpoint_id, after))
             values = {"seq": position.seq, "idx": position.index, "matched": None, "replay_until": max(row.seq, row.replay_until)}
-            connection.execute(_changing(id, **values))
+            connection.execute(_changing(endpoint_id, **values))
 
-    def retry(self, id: str, position: object, *, owner: str | None = None) -> None:
+    def retry(self, endpoint_id: str, position: object, *, owner: str | None = None) -> None:
         """Tries a delivery again that failed, at once, with the whole schedule before it."""
-        self._row(id, owner)
+        self._row(endpoint_id, owner)
         at = Position.of(position)
-        mine = (deliveries.c.endpoint == id, deliveries.c.seq == at.seq, deliveries.c.idx == at.index)
+        mine = (deliveries.c.endpoint == endpoint_id, deliveries.c.seq == at.seq, deliveries.c.idx == at.index)
         with self._writing() as connection:
             again = update(deliveries).where(*mine).values(status=WebhookDeliveryStatus.PENDING.value, tries=0, due=0.0)
             if not connection.execute(again).rowcount:
                 raise MemoryNotFoundError(f"there is no delivery of {at} to this endpoint")
-            connection.execute(_changing(id))
+            connection.execute(_changing(endpoint_id))
 
-    def acknowledge(self, id: str, *, owner: str | None = None) -> int:
+    def acknowledge(self, endpoint_id: str, *, owner: str | None = None) -> int:
         """Drops the deliveries that failed for good, and returns how many. Otherwise they are kept for 30 days."""
-        self._row(id, owner)
-        failed = (deliveries.c.endpoint == id, deliveries.c.status == WebhookDeliveryStatus.FAILED.value)
+        self._row(endpoint_id, owner)
+        failed = (deliveries.c.endpoint == endpoint_id, deliveries.c.status == WebhookDeliveryStatus.FAILED.value)
         with self._writing() as connection:
             return connection.execute(delete(deliveries).where(*failed)).rowcount
 
-    def deliveries(self, id: str, *, status: str | None = None, limit: int = 50, owner: str | None = None) -> list[Delivery]:
+    def deliveries(
+        self, endpoint_id: str, *, status: str | None = None, limit: int = 50, owner: str | None = None
+    ) -> list[Delivery]:
         """Returns how the newest deliveries stand, the newest first: at most `limit`, of one status if one is given."""
-        shown = self.get(id, owner=owner)
-        wanted = select(deliveries).where(deliveries.c.endpoint == id)
+        shown = self.get(endpoint_id, owner=owner)
+        wanted = select(deliveries).where(deliveries.c.endpoint == endpoint_id)
         if status is not None:
             wanted = wanted.where(deliveries.c.status == status)
         wanted = wanted.order_by(deliveries.c.seq.desc(), deliveries.c.idx.desc()).limit(min(limit, MOST_LISTED))
         with self._reading() as connection:
             return [_delivery(row, shown.config.url) for row in connection.execute(wanted)]
 
-    def counts(self, id: str) -> dict[str, int]:
+    def counts(self, endpoint_id: str) -> dict[str, int]:
         """Returns the number of deliveries by status. Of those delivered only the newest are kept."""
-        wanted = select(deliveries.c.status, func.count()).where(deliveries.c.endpoint == id).group_by(deliveries.c.status)
+        wanted = (
+            select(deliveries.c.status, func.count().label("found"))
+            .where(deliveries.c.endpoint == endpoint_id)
+            .group_by(deliveries.c.status)
+        )
         with self._reading() as connection:
-            return {status: count for status, count in connection.execute(wanted)}
+            return {row.status: row.found for row in connection.execute(wanted)}
 
     def changed(self) -> dict[str, int]:
         """Returns the version of each receiver, which any change of it raises."""
         with self._reading() as connection:
             wanted = select(endpoints.c.id, endpoints.c.version).where(*_of(self._alma))
-            return {id: version for id, version in connection.execute(wanted)}
+            return {row.id: row.version for row in connection.execute(wanted)}
 
-    def _set_state(self, id: str, owner: str | None, state: str, reason: str) -> None:
-        self._row(id, owner)
+    def _set_state(self, endpoint_id: str, owner: str | None, state: str, reason: str) -> None:
+        self._row(endpoint_id, owner)
         cleared = {"failures": 0, "failing_since": 0.0, "probes": 0, "probe_at": 0.0}
         with self._writing() as connection:
-            connection.execute(_changing(id, state=state, reason=reason[:200], **cleared))
+            connection.execute(_changing(endpoint_id, state=state, reason=reason[:200], **cleared))
 
     def _replace(self, row: Row[Any], settings: "_Settings") -> None:
         """Stores settings in place of those that were read. `ConflictError` if the endpoint was changed meanwhile."""
@@ -295,11 +308,11 @@ class Endpoints:
     def _mine(self) -> Any:
         return select(endpoints).where(*_of(self._alma))
 
-    def _row(self, id: str, owner: str | None) -> Row[Any]:
+    def _row(self, endpoint_id: str, owner: str | None) -> Row[Any]:
         with self._reading() as connection:
-            row = connection.execute(self._mine().where(endpoints.c.id == id)).first()
+            row = connection.execute(self._mine().where(endpoints.c.id == endpoint_id)).first()
         if row is None or (owner is not None and row.owner != owner):
-            raise MemoryNotFoundError(f"there is no endpoint {quoted(id)}")
+            raise MemoryNotFoundError(f"there is no endpoint {quoted(endpoint_id)}")
         return row
 
     def _head(self) -> int:
@@ -313,10 +326,10 @@ class Endpoints:
         seal: Seal = getattr(self._alma.storage, "seal", None) or OpenSeal()
         return seal
 
-    def _sealed(self, id: str, settings: "_Settings") -> dict[str, Any]:
+    def _sealed(self, endpoint_id: str, settings: "_Settings") -> dict[str, Any]:
         seal = self._seal
         plain = json.dumps(asdict(settings)).encode()
-        return {"settings": seal.seal(plain, place=PLACE, row=(self.project, id)), "is_sealed": int(seal.is_secret)}
+        return {"settings": seal.seal(plain, place=PLACE, row=(self.project, endpoint_id)), "is_sealed": int(seal.is_secret)}
 
     def _settings(self, row: Row[Any]) -> "_Settings":
         """Returns the settings of an endpoint. Those that were stored before the store was encrypted are sealed now."""
@@ -367,8 +380,8 @@ def _of(alma: ALMA) -> tuple[Any, Any]:
     return endpoints.c.project == alma.project_id, endpoints.c.store == alma.storage.id
 
 
-def _changing(id: str, **values: Any) -> Any:
-    return update(endpoints).where(endpoints.c.id == id).values(version=endpoints.c.version + 1, **values)
+def _changing(endpoint_id: str, **values: Any) -> Any:
+    return update(endpoints).where(endpoints.c.id == endpoint_id).values(version=endpoints.c.version + 1, **values)
 
 
 def _plain_access(access: Access) -> dict[str, Any]:

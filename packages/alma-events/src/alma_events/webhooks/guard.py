@@ -110,7 +110,7 @@ class Target:
 def check_allowed(names: Sequence[str]) -> tuple[str, ...]:
     """Returns hosts and networks. `ValidationError` for one that is neither."""
     for name in names:
-        if not isinstance(name, str) or not (_HOST.fullmatch(name) or _as_network(name) is not None):
+        if not _HOST.fullmatch(name) and _as_network(name) is None:
             raise ValidationError(f"allow: {quoted(name)} is neither a host nor a network such as 10.1.0.0/16")
     return tuple(names)
 

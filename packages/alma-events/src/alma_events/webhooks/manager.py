@@ -115,9 +115,9 @@ class WebhookManager:
         """Returns how the newest deliveries stand, at most `limit` for each receiver. They hold no words of memories and no answers."""
         return self._part.recent(limit)
 
-    def test(self, id: str, *, owner: str | None = None) -> Answer:
+    def test(self, endpoint_id: str, *, owner: str | None = None) -> Answer:
         """Sends the event `webhook.test` to a stored receiver, also to a disabled one, and returns how that ended. Counts for nothing."""
-        return asyncio.run(_send_test(self.endpoints.get(id, owner=owner), self._resolve, self._clock))
+        return asyncio.run(_send_test(self.endpoints.get(endpoint_id, owner=owner), self._resolve, self._clock))
 
 
 class _Durable:
@@ -148,14 +148,14 @@ class _Durable:
     def wanted(self) -> Mapping[str, int]:
         return self.endpoints.changed()
 
-    def make(self, id: str, slots: asyncio.Semaphore, executor: Executor) -> Runner | None:
-        endpoint = self.endpoints.get(id)
+    def make(self, endpoint_id: str, slots: asyncio.Semaphore, executor: Executor) -> Runner | None:
+        endpoint = self.endpoints.get(endpoint_id)
         if endpoint.state == DISABLED:
             return None
         config, engine = endpoint.config, service_engine(self._alma)
         seconds = max(self._lease_seconds, 2 * config.seconds) if self._lease_seconds >= LEASE_SECONDS else self._lease_seconds
         return Runner(
-            id,
+            endpoint_id,
             config,
             JournalSource(self._alma, endpoint, engine, clock=self._clock),
             Sender(config.url, config.guard, seconds=config.seconds, connections=CONCURRENCY, resolve=self._resolve),
@@ -169,7 +169,7 @@ class _Durable:
             ),
             slots=slots,
             executor=executor,
-            lease=Lease(engine, f"webhook {id}", seconds),
+            lease=Lease(engine, f"webhook {endpoint_id}", seconds),
             clock=self._clock,
             on_disabled=self._tell_disabled,
         )
@@ -193,12 +193,12 @@ class _Durable:
         except StorageError:  # the store was closed
             return
 
-    def _tell_disabled(self, id: str, reason: str) -> None:
+    def _tell_disabled(self, endpoint_id: str, reason: str) -> None:
         get_emitter().emit(
             MemoryEvent(
                 event_type=MemoryEventType.WEBHOOK_DISABLED,
                 project_id=self._alma.project_id,
-                payload={"endpoint": id, "reason": reason},
+                payload={"endpoint": endpoint_id, "reason": reason},
             )
         )
 

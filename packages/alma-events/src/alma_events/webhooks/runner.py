@@ -7,10 +7,11 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from alma.types.identity import utc_now
+from alma.errors import ConflictError
 from alma_events.service_db import Lease
 from alma_events.types import MemoryEvent, MemoryEventType
 from alma_events.webhooks.config import WebhookConfig
@@ -124,7 +125,9 @@ class Runner:
                         await self._deliver()
                     else:
                         await self._rest(TICK_SECONDS * random.uniform(1, 2))  # noqa: S311 - so that workers do not ask at once
-                except Exception:
+                except ConflictError:  # the worker is about to replace this runner
+                    await self._rest(TICK_SECONDS)
+                except Exception:  # noqa: BLE001 - whatever it is, other events are still to be delivered
                     _LOG.exception("deliveries to the endpoint %s stopped; they go on in a moment", self.name)
                     await self._give_up()
                     await self._rest(TICK_SECONDS)
@@ -222,9 +225,9 @@ class Runner:
 
     def _outcome(self, reference: Reference, answer: Answer) -> Attempt:
         reference.tries += 1
-        ended = {"http_status": answer.status, "error": answer.error, "ms": answer.ms}
+        ended = partial(Attempt, reference, http_status=answer.status, error=answer.error, ms=answer.ms)
         if answer.is_success:
-            return Attempt(reference, WebhookDeliveryStatus.SUCCESS, **ended)
+            return ended(status=WebhookDeliveryStatus.SUCCESS)
         wait = self._schedule.delay(reference.tries, retry_after=answer.retry_after if answer.asks_to_wait else 0.0)
         if answer.is_gone:  # it waits for the endpoint to be enabled again
             wait = 0.0
@@ -232,9 +235,9 @@ class Runner:
             _LOG.warning(
                 "the event %s could not be delivered to the endpoint %s: %s", reference.event_id, self.name, answer.error
             )
-            return Attempt(reference, WebhookDeliveryStatus.FAILED, **ended)
+            return ended(status=WebhookDeliveryStatus.FAILED)
         reference.due = self._clock() + wait
-        return Attempt(reference, WebhookDeliveryStatus.RETRYING, **ended, due=reference.due)
+        return ended(status=WebhookDeliveryStatus.RETRYING, due=reference.due)
 
     async def _record(self) -> None:
         """Stores how attempts ended, and only then lets their lanes go on."""
@@ -288,16 +291,14 @@ class Runner:
         if self._lease is None or self._lease.seconds_left:
             try:
                 await self._record()
-            except Exception:
+            except Exception:  # noqa: BLE001 - as above
                 _LOG.exception("how deliveries to the endpoint %s ended could not be stored; they are repeated", self.name)
         self._ended.clear()
 
     async def _rest(self, seconds: float) -> None:
         """Waits until there is something to do, at most so many seconds."""
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), seconds)
-        except TimeoutError:
-            pass
         self._woken.clear()
 
     def _in_thread(self, call: Callable[[], T]) -> Awaitable[T]:
@@ -320,7 +321,7 @@ BATCH = "batch"
 
 def make_test_event(project: str) -> MemoryEvent:
     """Returns an event that says nothing but that deliveries arrive."""
-    return MemoryEvent(event_type=MemoryEventType.WEBHOOK_TEST, project_id=project, id=f"evt_test_{random.getrandbits(64):016x}")  # noqa: S311
+    return MemoryEvent(event_type=MemoryEventType.WEBHOOK_TEST, project_id=project, id=f"evt_test_{random.getrandbits(64):016x}")
 
 
 def _as_json(value: dict[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import httpcore
 
@@ -30,12 +31,12 @@ class Answer:
     @property
     def is_success(self) -> bool:
         """True for a status of 200 to 299."""
-        return 200 <= self.status < 300  # noqa: PLR2004
+        return 200 <= self.status < 300
 
     @property
     def is_gone(self) -> bool:
         """True for 410: the receiver wants no more."""
-        return self.status == 410  # noqa: PLR2004
+        return self.status == 410
 
     @property
     def asks_to_wait(self) -> bool:
@@ -105,6 +106,7 @@ class Sender:
             return
 
 
+@cache
 def _tls() -> ssl.SSLContext:
     return httpcore.default_ssl_context()
 

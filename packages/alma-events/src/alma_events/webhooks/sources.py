@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.engine import Engine
 
 from alma import ALMA
+from alma.errors import ConflictError
 from alma_access import Access
 from alma_events.reading import read_events
 from alma_events.service_db import READS
@@ -30,7 +31,7 @@ class Source(Protocol):
     """Events for one endpoint. Its calls may block; `render` is called by several threads, the others one after another."""
 
     def load(self) -> Sequence[Reference]:
-        """Returns the references that wait, in the order of the journal."""
+        """Returns the references that wait, in the order of the journal. `ConflictError` for an endpoint that was changed since it was read."""
 
     def fetch(self, most: int) -> Sequence[Reference]:
         """Takes up at most `most` new events, so that they are not lost any more, and returns their references."""
@@ -57,13 +58,16 @@ class JournalSource:
         self._endpoint, self._config = endpoint, endpoint.config
         self._access: Access = endpoint.access
         self._recorded = 0
-        self._position, self._matched, self._replay_until = endpoint.position, None, 0
+        self._position, self._replay_until = endpoint.position, 0
+        self._matched: str | None = None
 
     def load(self) -> Sequence[Reference]:
         with self._engine.execution_options(**READS).begin() as connection:
             wanted = select(deliveries).where(deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING))
             found = connection.execute(wanted.order_by(deliveries.c.seq, deliveries.c.idx)).all()
-            mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).one()
+            mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).first()
+        if mine is None or mine.version != self._endpoint.version:
+            raise ConflictError(f"the endpoint {self._endpoint.id} was changed")
         self._position, self._matched, self._replay_until = Position(mine.seq, mine.idx), mine.matched, mine.replay_until
         return [
             Reference(
@@ -79,7 +83,8 @@ class JournalSource:
         head = self._alma.storage.project(self._alma.project_id).head()
         if head <= self._position.seq and self._position.index >= 2**31 - 1:
             return []
-        now, found = self._clock(), []
+        now = self._clock()
+        found: list[Reference] = []
         before, matched = self._position, self._matched
         for event in self._read(before.as_after):
             at = Position(event.seq, event.index)
@@ -133,7 +138,9 @@ class JournalSource:
                 connection.execute(_RECORDING, ended)
             if health:
                 mine = (endpoints.c.id == self._endpoint.id, endpoints.c.version == self._endpoint.version)
-                connection.execute(update(endpoints).where(*mine).values(**health))
+                is_same = health["state"] == self._endpoint.state
+                version = self._endpoint.version + (0 if is_same else 1)  # so that every worker learns of another state
+                connection.execute(update(endpoints).where(*mine).values(**health, version=version))
         self._recorded += len(ended)
         if self._recorded >= PRUNE_EVERY:
             self._recorded = 0
@@ -206,7 +213,7 @@ class EmittedSource:
         return []
 
     def fetch(self, most: int) -> Sequence[Reference]:
-        found = []
+        found: list[Reference] = []
         with self._lock:
             while self._new and len(found) < most:
                 event = self._new.popleft()
@@ -244,8 +251,15 @@ def _is(endpoint: str, at: Position) -> tuple[Any, ...]:
 
 def _row(endpoint: str, each: Reference) -> dict[str, Any]:
     return {
-        **{"endpoint": endpoint, "seq": each.at.seq, "idx": each.at.index, "event_id": each.event_id, "lane": each.lane},
-        **{"event_type": each.event_type, "previous": each.previous, "due": each.due, "is_replay": int(each.is_replay)},
+        "endpoint": endpoint,
+        "seq": each.at.seq,
+        "idx": each.at.index,
+        "event_id": each.event_id,
+        "event_type": each.event_type,
+        "lane": each.lane,
+        "previous": each.previous,
+        "due": each.due,
+        "is_replay": int(each.is_replay),
         "status": WebhookDeliveryStatus.PENDING.value,
     }
 
@@ -253,7 +267,14 @@ def _row(endpoint: str, each: Reference) -> dict[str, Any]:
 def _outcome(endpoint: str, attempt: Attempt, now: float) -> dict[str, Any]:
     at = attempt.reference.at
     return {
-        **{"of_endpoint": endpoint, "of_seq": at.seq, "of_idx": at.index, "new_tries": attempt.reference.tries, "new_at": now},
-        **{"new_due": attempt.due or 0.0, "new_status": attempt.status.value, "new_http_status": attempt.http_status},
-        **{"new_error": attempt.error, "new_ms": attempt.ms},
+        "of_endpoint": endpoint,
+        "of_seq": at.seq,
+        "of_idx": at.index,
+        "new_tries": attempt.reference.tries,
+        "new_due": attempt.due or 0.0,
+        "new_status": attempt.status.value,
+        "new_http_status": attempt.http_status,
+        "new_error": attempt.error,
+        "new_ms": attempt.ms,
+        "new_at": now,
     }

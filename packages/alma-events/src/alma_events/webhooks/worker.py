@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 
 from alma_events.webhooks.runner import STOP_SECONDS, TICK_SECONDS, Runner
 
@@ -70,7 +71,7 @@ class Worker:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._supervise())
-        except Exception:
+        except Exception:  # noqa: BLE001 - the end of the thread: there is nobody else to hear of it
             _LOG.exception("webhooks are not delivered any more")
         finally:
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
@@ -82,12 +83,10 @@ class Worker:
             while not self._is_stopping:
                 try:
                     await self._reconcile(slots, executor)
-                except Exception:
+                except Exception:  # noqa: BLE001 - whatever it is, endpoints that are known go on
                     _LOG.exception("the endpoints of webhooks cannot be read; another look follows")
-                try:
+                with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), TICK_SECONDS)
-                except TimeoutError:
-                    pass
                 self._woken.clear()
             for _, runner, _task in self._runners.values():
                 if runner is not None:
