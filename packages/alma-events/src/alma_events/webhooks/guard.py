@@ -64,7 +64,7 @@ class Guard:
         host, is_plain = parts.hostname or "", "@" not in parts.netloc and "\\" not in url
         if not is_plain or not _HOST.fullmatch(f"[{host}]" if ":" in host else host):
             raise ValidationError("url must be https://host/path, without a user or a password")
-        port = port or (443 if parts.scheme == "https" else 80)
+        port = (443 if parts.scheme == "https" else 80) if port is None else port
         if port not in USUAL_PORTS and port < FIRST_FREE_PORT:
             raise ValidationError(f"url must not have the port {port}: 443, 80 and those from {FIRST_FREE_PORT} on are possible")
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
