@@ -253,6 +253,8 @@ class Room:
         commits.opened[id(self.project)] = self
         self.scopes = self._new_scopes()
         self.projections = OutcomeProjections(self.project, self.store.texts, self.store.agents, self.store.users)
+        for follow in commits.followers:
+            follow(self.project, 0)
 
     def _new_scopes(self) -> Scopes:
         return Scopes(self.project, self.store.agents, self.store.users)

@@ -5,7 +5,8 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 Follower: TypeAlias = Callable[[Any, int], object]
-"""Called with the project and the first journal `seq` of a write, after its commit, in the caller's thread: it must be quick and never raise."""
+"""Called with the project and the first journal `seq` of a write, after its commit, in the caller's thread; and with 0 when a project was opened.
+It must be quick and never raise."""
 
 followers: tuple[Follower, ...] = ()
 
