@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, TypeVar
 
 from alma.errors import ValidationError
-from alma.text import name_nearest, quoted
-from alma_events.types import MemoryEventType
+from alma.text import composed, name_nearest, quoted
+from alma_events.types import MemoryEvent, MemoryEventType
 from alma_events.webhooks.guard import Guard, check_allowed
 from alma_events.webhooks.schedule import Schedule
 from alma_events.webhooks.signing import check_headers, check_secret
@@ -75,6 +75,15 @@ class WebhookConfig:
     def matches_event(self, event_type: MemoryEventType | str) -> bool:
         """Returns whether the receiver gets events of this type."""
         return not self.events or str(event_type) in map(str, self.events)
+
+    def wants(self, event: MemoryEvent) -> bool:
+        """Returns whether the receiver asked for such an event, whether it may read it or not."""
+        return (
+            self.matches_event(event.event_type)
+            and (not self.agents or composed(event.agent or "") in map(composed, self.agents))
+            and (not self.kinds or event.memory_type in self.kinds)
+            and (self.project_filter is None or event.project_id in self.project_filter)
+        )
 
     def checked(self) -> Self:
         """Returns the settings with one name each. `ValidationError` names the one that is wrong."""

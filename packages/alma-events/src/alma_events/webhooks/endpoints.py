@@ -3,6 +3,7 @@
 import json
 import secrets as random_secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +20,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    Text,
     delete,
     func,
     select,
@@ -35,7 +37,7 @@ from alma_access import ANY, NONE, Access
 from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, service_engine
 from alma_events.webhooks.config import ALL_USERS, NO_USERS, WebhookConfig
 from alma_events.webhooks.guard import Resolve, check_target, resolve_host
-from alma_events.webhooks.rows import WAITING, Delivery, Position, WebhookDeliveryStatus
+from alma_events.webhooks.rows import NEW, WAITING, Delivery, Position, WebhookDeliveryStatus
 from alma_events.webhooks.signing import check_secret, new_secret
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
@@ -64,7 +66,7 @@ endpoints = Table(
     Column("probes", Integer, nullable=False, default=0),
     Column("probe_at", Float, nullable=False, default=0.0),
     Column("seq", BigInteger, nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("idx", BigInteger, nullable=False),
     Column("matched", String(40)),
     Column("replay_until", BigInteger, nullable=False, default=0),
 )
@@ -73,7 +75,7 @@ deliveries = Table(
     metadata,
     Column("endpoint", String(40), primary_key=True),
     Column("seq", BigInteger, primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    Column("idx", BigInteger, primary_key=True),
     Column("event_id", String(64), nullable=False),
     Column("event_type", String(40), nullable=False),
     Column("lane", String(200), nullable=False),
@@ -86,8 +88,18 @@ deliveries = Table(
     Column("error", String(40), nullable=False, default=""),
     Column("ms", Integer, nullable=False, default=0),
     Column("at", Float, nullable=False, default=0.0),
+    Column("body", Text),
     Index("webhook_delivery_status", "endpoint", "status", "seq", "idx"),
 )
+rules = Table(
+    "webhook_rules",
+    metadata,
+    Column("store", String(64), primary_key=True),
+    Column("project", String(200), primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+)
+"""What was known of the learned rules of a project when their last events were kept, without words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +161,7 @@ class Endpoints:
         *,
         access: Access | None = None,
         owner: str = "",
-        since: object = None,
+        since: str | int | None = None,
         endpoint_id: str | None = None,
     ) -> Endpoint:
         """Adds a receiver of what `access` may read, from now on or after a position. Without a secret it gets one, which `new_secret` has.
@@ -227,16 +239,18 @@ class Endpoints:
         """Goes on with deliveries from where they stopped."""
         self._set_state(endpoint_id, owner, ACTIVE, "")
 
-    def replay(self, endpoint_id: str, *, since: object, owner: str | None = None) -> None:
+    def replay(self, endpoint_id: str, *, since: str | int, owner: str | None = None) -> None:
         """Delivers all events after a position once more, with the same ids: it reads the journal, so what was purged is not in them."""
         position, row = Position.of(since), self._row(endpoint_id, owner)
         after = (deliveries.c.seq > position.seq) | ((deliveries.c.seq == position.seq) & (deliveries.c.idx > position.index))
         with self._writing() as connection:
-            connection.execute(delete(deliveries).where(deliveries.c.endpoint == endpoint_id, after))
+            mine = (deliveries.c.endpoint == endpoint_id, after)
+            connection.execute(delete(deliveries).where(*mine, deliveries.c.body.is_(None)))
+            connection.execute(update(deliveries).where(*mine).values(status=NEW, tries=0, due=0.0, is_replay=1))
             values = {"seq": position.seq, "idx": position.index, "matched": None, "replay_until": max(row.seq, row.replay_until)}
             connection.execute(_changing(endpoint_id, **values))
 
-    def retry(self, endpoint_id: str, position: object, *, owner: str | None = None) -> None:
+    def retry(self, endpoint_id: str, position: str | int, *, owner: str | None = None) -> None:
         """Tries a delivery again that failed, at once, with the whole schedule before it."""
         self._row(endpoint_id, owner)
         at = Position.of(position)
@@ -274,7 +288,10 @@ class Endpoints:
             .group_by(deliveries.c.status)
         )
         with self._reading() as connection:
-            return {row.status: row.found for row in connection.execute(wanted)}
+            found = Counter[str]()
+            for row in connection.execute(wanted):
+                found["pending" if row.status == NEW else row.status] += row.found
+        return dict(found)
 
     def changed(self) -> dict[str, int]:
         """Returns the version of each receiver, which any change of it raises."""
@@ -395,7 +412,7 @@ def _delivery(row: Row[Any], url: str) -> Delivery:
         event_id=row.event_id,
         event_type=row.event_type,
         position=str(Position(row.seq, row.idx)),
-        status=WebhookDeliveryStatus(row.status),
+        status=WebhookDeliveryStatus.PENDING if row.status == NEW else WebhookDeliveryStatus(row.status),
         attempts=row.tries,
         last_error=row.error or None,
         status_code=row.http_status or None,

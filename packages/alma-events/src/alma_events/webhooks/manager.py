@@ -21,7 +21,8 @@ from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import DISABLED, Endpoint, Endpoints
 from alma_events.webhooks.guard import Resolve, resolve_host
 from alma_events.webhooks.rows import Delivery, WebhookDeliveryStatus
-from alma_events.webhooks.runner import CONCURRENCY, Health, Runner, compose_body, make_test_event
+from alma_events.webhooks.rules import RuleComparison, compare_in_background, wants_rules
+from alma_events.webhooks.runner import CONCURRENCY, STOP_SECONDS, Health, Runner, compose_body, make_test_event
 from alma_events.webhooks.sending import Answer, Sender
 from alma_events.webhooks.signing import delivery_headers
 from alma_events.webhooks.sources import EmittedSource, JournalSource
@@ -67,7 +68,9 @@ class WebhookManager:
             raise ConfigurationError("only WebhookManager(alma) stores its receivers")
         return self._part.endpoints
 
-    def add_webhook(self, config: WebhookConfig, *, access: Access | None = None, owner: str = "", since: object = None) -> Any:
+    def add_webhook(
+        self, config: WebhookConfig, *, access: Access | None = None, owner: str = "", since: str | int | None = None
+    ) -> Any:
         """Adds a receiver, and returns it as it is stored, with its new secret if it had none; without a memory, returns nothing.
 
         `access` is what it may read, everything but what was recorded for users by default. It gets events from now on, or after the position
@@ -126,11 +129,16 @@ class _Durable:
     def __init__(self, alma: ALMA, clock: Callable[[], float], resolve: Resolve, lease_seconds: float) -> None:
         self.endpoints = Endpoints(alma, clock=clock, resolve=resolve)
         self._alma, self._clock, self._resolve, self._lease_seconds = alma, clock, resolve, lease_seconds
-        self._ended = threading.Event()
+        self._comparison = RuleComparison(alma, self.endpoints, clock=clock)
+        self._ended, self._news = threading.Event(), threading.Event()
+        self._threads: list[threading.Thread] = []
         self._forget_close: Callable[[], None] = lambda: None
 
     def add(self, config: WebhookConfig, **how: Any) -> Endpoint:
-        return self.endpoints.add(config, **how)
+        added = self.endpoints.add(config, **how)
+        if wants_rules(added):
+            self._comparison.begin()
+        return added
 
     def remove(self, url: str) -> bool:
         found = [each.id for each in self.endpoints.listed() if each.config.url == url]
@@ -175,21 +183,33 @@ class _Durable:
         )
 
     def begin(self, worker: Worker, emitter: EventEmitter | None, stop: Callable[[], None]) -> None:
-        self._ended = threading.Event()
+        ended, news = self._ended, self._news = threading.Event(), threading.Event()
         self._forget_close = self._alma.before_close(stop)
-        threading.Thread(target=self._watch, args=(worker, self._ended), name="alma-webhooks-watch", daemon=True).start()
+        news.set()
+        parts = (
+            (self._watch, (worker, ended, news)),
+            (compare_in_background, (self._comparison, news, ended, worker.wake)),
+        )
+        self._threads = [threading.Thread(target=call, args=given, name="alma-webhooks", daemon=True) for call, given in parts]
+        for thread in self._threads:
+            thread.start()
 
     def end(self) -> None:
         self._ended.set()
+        self._news.set()
         self._forget_close()
+        for thread in self._threads:
+            thread.join(STOP_SECONDS)
+        self._comparison.release()
 
-    def _watch(self, worker: Worker, ended: threading.Event) -> None:
+    def _watch(self, worker: Worker, ended: threading.Event, news: threading.Event) -> None:
         """Wakes the runners when the journal has a new record."""
         try:
             watch = Watch(self._alma)
             while not ended.is_set():
                 if watch.wait(WATCH_SECONDS):
                     worker.wake()
+                    news.set()
         except StorageError:  # the store was closed
             return
 

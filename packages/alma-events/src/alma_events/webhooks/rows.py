@@ -1,14 +1,11 @@
 """Values of deliveries: a position in the journal, a reference to an event on its way, and how its delivery stands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from alma.errors import ValidationError
-from alma.text import quoted
-
-ALL_OF_RECORD = 2**31 - 1
-"""The index of a position behind all events of its record."""
+from alma_events.mapping import LAST
+from alma_events.reading import parse_position
 
 
 class WebhookDeliveryStatus(StrEnum):
@@ -20,7 +17,10 @@ class WebhookDeliveryStatus(StrEnum):
     FAILED = "failed"
 
 
-WAITING = (WebhookDeliveryStatus.PENDING, WebhookDeliveryStatus.RETRYING)
+NEW = "new"
+"""Stored status of a pending delivery that no runner has taken up."""
+
+WAITING = (NEW, WebhookDeliveryStatus.PENDING.value, WebhookDeliveryStatus.RETRYING.value)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,37 +28,23 @@ class Position:
     """A place in a project's journal: behind an event of a record, or behind the whole record."""
 
     seq: int
-    index: int = ALL_OF_RECORD
+    index: int = LAST
 
     @classmethod
-    def of(cls, given: object) -> "Position":
+    def of(cls, given: str | int) -> "Position":
         """Returns the position of "seq.index", or of a `seq` with all of its record. `ValidationError` for anything else."""
-        seq, dot, index = str(given).partition(".")
-        if (
-            isinstance(given, bool)
-            or not isinstance(given, str | int)
-            or not seq.isdecimal()
-            or not (index.isdecimal() or not dot)
-        ):
-            raise ValidationError(
-                f'a position is the number of a journal record, or "seq.index" as in 4711.2, not {quoted(given)}'
-            )
-        if max(int(seq), int(index or 0)) >= 2**62:
-            raise ValidationError(f"a position as great as {quoted(given)} does not exist")
-        return cls(int(seq), min(int(index), ALL_OF_RECORD) if dot else ALL_OF_RECORD)
-
-    @property
-    def as_after(self) -> str | int:
-        """The position as `read_events` takes it."""
-        return self.seq if self.index == ALL_OF_RECORD else str(self)
+        return cls(*parse_position(given))
 
     def __str__(self) -> str:
-        return str(self.seq) if self.index == ALL_OF_RECORD else f"{self.seq}.{self.index}"
+        return str(self.seq) if self.index == LAST else f"{self.seq}.{self.index}"
 
 
 @dataclass(slots=True)
 class Reference:
-    """An event on its way to an endpoint, without its words. `lane` is what its order is kept within; `due` is in seconds since 1970."""
+    """An event on its way to an endpoint, without its words. `lane` is what its order is kept within; `due` is in seconds since 1970.
+
+    `body` has an event of a learned rule, which no journal record has: ids and numbers as JSON.
+    """
 
     at: Position
     event_id: str
@@ -68,6 +54,7 @@ class Reference:
     tries: int = 0
     due: float = 0.0
     is_replay: bool = False
+    body: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

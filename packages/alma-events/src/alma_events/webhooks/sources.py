@@ -1,30 +1,32 @@
 """Where an endpoint's events come from: the journal, by references that outlive the process, or an emitter, in memory only."""
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
 
 from sqlalchemy import bindparam, delete, select, update
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine, Row
 
 from alma import ALMA
 from alma.errors import ConflictError
 from alma_access import Access
-from alma_events.reading import read_events
-from alma_events.service_db import READS
+from alma_events.filtering import Reader, Selection
+from alma_events.mapping import LAST
+from alma_events.reading import Journal, read_event
 from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
-from alma_events.webhooks.rows import WAITING, Attempt, Position, Reference, WebhookDeliveryStatus
+from alma_events.webhooks.rows import NEW, WAITING, Attempt, Position, Reference, WebhookDeliveryStatus
 
 MOST_DELIVERED_KEPT = 1_000
 PRUNE_EVERY = 500
 FAILED_KEPT_SECONDS = 30 * 86_400
-LONGEST_SPAN = 256
-"""Records between two events that are read in one go."""
 
 
 class Source(Protocol):
@@ -57,76 +59,82 @@ class JournalSource:
         self._alma, self._engine, self._clock = alma, engine, clock
         self._endpoint, self._config = endpoint, endpoint.config
         self._access: Access = endpoint.access
+        types = [str(each) for each in self._config.events] or None
+        selection = Selection.of(types, self._config.agents, self._config.kinds)
+        self._journal = Journal(alma, Reader(self._access, alma.agents), selection, chains=False)
         self._recorded = 0
         self._position, self._replay_until = endpoint.position, 0
         self._matched: str | None = None
 
     def load(self) -> Sequence[Reference]:
-        with self._engine.execution_options(**READS).begin() as connection:
+        with self._engine.begin() as connection:
+            mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).first()
+            if mine is None or mine.version != self._endpoint.version:
+                raise ConflictError(f"the endpoint {self._endpoint.id} was changed")
+            self._take_new(connection)
             wanted = select(deliveries).where(deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING))
             found = connection.execute(wanted.order_by(deliveries.c.seq, deliveries.c.idx)).all()
-            mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).first()
-        if mine is None or mine.version != self._endpoint.version:
-            raise ConflictError(f"the endpoint {self._endpoint.id} was changed")
         self._position, self._matched, self._replay_until = Position(mine.seq, mine.idx), mine.matched, mine.replay_until
-        return [
-            Reference(
-                *(Position(row.seq, row.idx), row.event_id, row.event_type, row.lane, row.previous),
-                tries=row.tries,
-                due=row.due,
-                is_replay=bool(row.is_replay),
-            )
-            for row in found
-        ]
+        return [_reference(row) for row in found]
 
     def fetch(self, most: int) -> Sequence[Reference]:
-        head = self._alma.storage.project(self._alma.project_id).head()
-        if head <= self._position.seq and self._position.index >= 2**31 - 1:
-            return []
-        now = self._clock()
+        head, before, matched = self._journal.head(), self._position, self._matched
         found: list[Reference] = []
-        before, matched = self._position, self._matched
-        for event in self._read(before.as_after):
-            at = Position(event.seq, event.index)
-            found.append(
-                Reference(
-                    *(at, event.id, str(event.event_type), lane_of(event, self._config.ordering), event.previous or matched),
-                    due=now,
-                    is_replay=event.seq <= self._replay_until,
-                )
-            )
-            matched = event.position
-            if len(found) == most:
-                break
-        behind = found[-1].at if len(found) == most else max(Position(head), before, *(each.at for each in found[-1:]))
-        return found if self._take_up(found, before, behind, matched) else []
+        if (head, LAST) > (before.seq, before.index) and self._is_of_project:
+            now = self._clock()
+            with closing(self._journal.read((before.seq, before.index), upto=head)) as events:  # type: ignore[type-var] # a generator
+                for event in islice(events, most):
+                    found.append(self._refer(event, matched, now))
+                    matched = event.position
+        behind = found[-1].at if len(found) == most else max(Position(head), before)
+        return self._take_up(found, before, behind, matched)
 
-    def _take_up(self, found: Sequence[Reference], before: Position, behind: Position, matched: str | None) -> bool:
-        """Stores references and the position behind them, unless the endpoint's position was changed meanwhile."""
+    @property
+    def _is_of_project(self) -> bool:
+        return self._config.project_filter is None or self._alma.project_id in self._config.project_filter
+
+    def _refer(self, event: MemoryEvent, previous: str | None, now: float) -> Reference:
+        at, lane = Position(event.seq, event.index), lane_of(event, self._config.ordering)
+        is_replay = event.seq <= self._replay_until
+        return Reference(at, event.id, str(event.event_type), lane, previous, due=now, is_replay=is_replay)
+
+    def _take_up(self, found: list[Reference], before: Position, behind: Position, matched: str | None) -> list[Reference]:
+        """Stores references and the position behind them, and returns them with those that others stored for this endpoint. Returns none if the
+        endpoint was changed meanwhile."""
         rows = [_row(self._endpoint.id, each) for each in found]
         with self._engine.begin() as connection:
-            mine = (endpoints.c.id == self._endpoint.id, endpoints.c.seq == before.seq, endpoints.c.idx == before.index)
-            moving = update(endpoints).where(*mine, endpoints.c.version == self._endpoint.version)
-            if not connection.execute(moving.values(seq=behind.seq, idx=behind.index, matched=matched)).rowcount:
-                return False
+            mine = (endpoints.c.id == self._endpoint.id, endpoints.c.version == self._endpoint.version)
+            values = {"seq": behind.seq, "idx": behind.index, "matched": matched}
+            if behind != before and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
+                return []
+            new = self._take_new(connection)
             if rows:
                 connection.execute(deliveries.insert(), rows)
         self._position, self._matched = behind, matched
-        return True
+        return sorted([*found, *new], key=lambda each: each.at)
+
+    def _take_new(self, connection: Connection) -> list[Reference]:
+        new = (deliveries.c.endpoint == self._endpoint.id, deliveries.c.status == NEW)
+        found = [_reference(row) for row in connection.execute(select(deliveries).where(*new))]
+        if found:
+            connection.execute(update(deliveries).where(*new).values(status=WebhookDeliveryStatus.PENDING.value))
+        return found
 
     def render(self, references: Sequence[Reference]) -> list[MemoryEvent | None]:
-        found: dict[Position, MemoryEvent] = {}
-        wanted = [each.at for each in references]
-        for run in _runs(sorted(wanted)):
-            for event in self._read(run[0].seq - 1):
-                at = Position(event.seq, event.index)
-                if at > run[-1]:
-                    break
-                found[at] = event
-        return [
-            replace(event, previous=each.previous, replayed=each.is_replay) if (event := found.get(each.at)) else None
-            for each in references
-        ]
+        return [self._render(each) for each in references]
+
+    def _render(self, reference: Reference) -> MemoryEvent | None:
+        if reference.body is not None:
+            return self._render_kept(reference.body, reference)
+        event = read_event(self._alma, str(reference.at), access=self._access, payload=self._config.payload)
+        return event and replace(event, previous=reference.previous, replayed=reference.is_replay)
+
+    def _render_kept(self, body: str, reference: Reference) -> MemoryEvent | None:
+        """Returns an event of a learned rule, whose numbers are kept; nothing if the user that it was of is forgotten."""
+        event = MemoryEvent.from_dict(json.loads(body))
+        if event.user_id is not None and event.user_id not in self._alma.users():
+            return None
+        return replace(event, replayed=reference.is_replay)
 
     def record(self, attempts: Sequence[Attempt], health: Mapping[str, Any]) -> None:
         gone = [each for each in attempts if each.error == GONE]
@@ -157,21 +165,6 @@ class JournalSource:
                 connection.execute(delete(deliveries).where(mine, succeeded, deliveries.c.seq <= row.seq))
             connection.execute(delete(deliveries).where(mine, failed, deliveries.c.at < self._clock() - FAILED_KEPT_SECONDS))
 
-    def _read(self, after: str | int) -> Any:
-        config = self._config
-        if config.project_filter is not None and self._alma.project_id not in config.project_filter:
-            return iter(())
-        types = [str(each) for each in config.events] or None
-        return read_events(
-            self._alma,
-            after=after,
-            types=types,
-            agents=config.agents or None,
-            kinds=config.kinds or None,
-            access=self._access,
-            payload=config.payload,
-        )
-
 
 GONE = "gone"
 """The error of an attempt that was not made, because there is nothing to send any more."""
@@ -196,15 +189,8 @@ class EmittedSource:
 
     def offer(self, event: MemoryEvent) -> bool:
         """Takes an event if the endpoint wants it and there is room. Returns whether it did."""
-        config = self._config
-        is_wanted = (
-            config.matches_event(event.event_type)
-            and (not config.agents or event.agent in config.agents)
-            and (not config.kinds or event.memory_type in config.kinds)
-            and (config.project_filter is None or event.project_id in config.project_filter)
-        )
         with self._lock:
-            if is_wanted and len(self._new) < self._most:
+            if self._config.wants(event) and len(self._new) < self._most:
                 self._new.append(event)
                 return True
         return False
@@ -234,15 +220,18 @@ class EmittedSource:
                 self._events.pop(each.reference.at, None)
 
 
-def _runs(positions: Sequence[Position]) -> list[list[Position]]:
-    """Groups positions, in order, that are near enough to be read in one go."""
-    runs: list[list[Position]] = []
-    for each in positions:
-        if runs and each.seq - runs[-1][-1].seq <= LONGEST_SPAN:
-            runs[-1].append(each)
-        else:
-            runs.append([each])
-    return runs
+def _reference(row: Row[Any]) -> Reference:
+    return Reference(
+        Position(row.seq, row.idx),
+        row.event_id,
+        row.event_type,
+        row.lane,
+        row.previous,
+        tries=row.tries,
+        due=row.due,
+        is_replay=bool(row.is_replay),
+        body=row.body,
+    )
 
 
 def _is(endpoint: str, at: Position) -> tuple[Any, ...]:
