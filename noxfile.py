@@ -553,7 +553,11 @@ def events(session: nox.Session) -> None:
 
 
 @session(
-    "packages/alma-server", "tests/server", "docs/guides/server.md", installs=("alma-server", "alma-mcp"), reads=("benchmarks", "deploy")
+    "packages/alma-server",
+    "tests/server",
+    "docs/guides/server.md",
+    installs=("alma-server", "alma-mcp"),
+    reads=("benchmarks", "deploy"),
 )
 def server(session: nox.Session) -> None:
     """The HTTP API in processes of its own, with real clients."""
