@@ -3,8 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from alma.config import check_db_name, resolve_storage_dir
-from alma.types.stored import EncryptionKey
+from alma.config import EncryptionKey, check_db_name, resolve_storage_dir
 from alma_encryption.keys import configured_key, generate_key, read_key, write_key_file
 
 __all__ = ["EncryptionKey", "configured_key", "decrypt_store", "encrypt_store", "generate_key", "rotate_key", "write_key_file"]

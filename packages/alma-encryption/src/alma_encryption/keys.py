@@ -10,11 +10,10 @@ import stat
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
-from alma.config import Settings
+from alma.config import EncryptionKey, Settings
 from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
 from alma.text import quoted
-from alma.types.stored import EncryptionKey
 
 _LOG = logging.getLogger("alma")
 

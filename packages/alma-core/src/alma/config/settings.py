@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -165,6 +165,10 @@ class MaintenanceSettings(Value):
     """How often a background thread of the open store archives what is due. `None` disables it."""
 
     every: Annotated[timedelta, BeforeValidator(_period), Field(ge=timedelta(minutes=1))] | None = None
+
+
+EncryptionKey = bytes | str | os.PathLike[str] | Callable[[], bytes | str]
+"""A key of 32 bytes, the path of a file that holds one, or a function that returns one, from a keyring or a KMS say."""
 
 
 class EncryptionSettings(Value):

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from alma.calls import checked
-from alma.config import load_settings
+from alma.config import EncryptionKey, load_settings
 from alma.errors import ConfigurationError
 from alma.memory import arguments as args
 from alma.memory import opening
@@ -31,7 +31,6 @@ from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import RetrievalExplanation
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
-from alma.types.stored import EncryptionKey
 from alma.types.timeline import TemporalFilter
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError as PydanticError
 
 from alma.config import (
+    EncryptionKey,
     ForgettingSettings,
     MaintenanceSettings,
     ScoringSettings,
@@ -42,7 +43,6 @@ from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
 from alma.types.identity import Fingerprint, utc_now
 from alma.types.scope import MemoryScope, UserWall
-from alma.types.stored import EncryptionKey
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"
