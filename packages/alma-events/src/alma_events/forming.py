@@ -1,10 +1,8 @@
 """Events of learned rules, which are no rows of the store: found by comparing what follows from the outcomes with what followed before."""
 
-import json
-from base64 import b32encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +11,7 @@ from alma.protocols import Entry
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma_events.mapping import IMPORT, PURGE, index_of
-from alma_events.reading import event_id
+from alma_events.reading import named_id
 from alma_events.types import MemoryEvent
 from alma_events.types import MemoryEventType as Type
 
@@ -156,14 +154,9 @@ def _event(alma: ALMA, rule_id: str, now: Mapping[str, Any], kind: Type, payload
         memory_type=now["kind"],
         memory_id=rule_id,
         payload=payload,
-        id=_formed_id(alma, rule_id) if kind in _SIDES.values() else event_id(alma.storage.id, alma.project_id, seq, index),
+        id=named_id(alma.storage.id, alma.project_id, *(("formed", rule_id) if kind in _SIDES.values() else (seq, index))),
         seq=seq,
         index=index,
         user_id=now["user_id"],
         operation="learn",
     )
-
-
-def _formed_id(alma: ALMA, rule_id: str) -> str:
-    digest = sha256(json.dumps([alma.storage.id, alma.project_id, "formed", rule_id]).encode()).digest()
-    return f"evt_{b32encode(digest).decode()[:26].lower()}"

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from alma import ALMA
 from alma.errors import StorageError, ValidationError
-from alma.protocols import Entry, Project
+from alma.protocols import Entry, Project, Store
 from alma.text import quoted
 from alma.types.episodes import EPISODE
 from alma.types.identity import from_micros
@@ -24,6 +24,8 @@ from alma_events.watching import Watch
 
 Payload = Literal["thin", "full"]
 Position = tuple[int, int]
+_Readable = list[tuple[Draft, dict[str, Any]]]
+"""Events of a record that a reader gets, with their payloads."""
 
 LARGEST = 20_000
 """Bytes of a memory in a full event, as JSON; a larger one is left out."""
@@ -120,8 +122,13 @@ def parse_position(given: str | int | None) -> Position:
 
 def event_id(store_id: str, project: str, seq: int, index: int) -> str:
     """Returns the id of an event, the same wherever it is derived: `evt_` and 26 characters of the base32 of a SHA-256."""
-    digest = sha256(json.dumps([store_id, project, seq, index]).encode()).digest()
-    return f"evt_{b32encode(digest).decode()[:26].lower()}"
+    return named_id(store_id, project, seq, index)
+
+
+def named_id(*parts: str | int) -> str:
+    """Returns the id of an event that these parts distinguish from all others."""
+    digest = sha256(json.dumps(parts).encode()).digest()
+    return f"evt_{b32encode(digest[:20]).decode()[:26].lower()}"
 
 
 def _follow(
@@ -158,35 +165,52 @@ class Journal:
     chains: bool = True
     replayed_upto: int | None = None
     """The newest record at the beginning of the reading; `None` where all events are replayed."""
+    seq: int = 0
+    """The newest record that was read."""
     _owners: dict[str, Owner] = field(default_factory=dict)
     _last: Position | None = None
     _is_last_known: bool = False
+    _opened: tuple[Store, Project] | None = None
 
     @property
     def _project(self) -> Project:
-        return self.alma.storage.project(self.alma.project_id)
+        """The project as the store has it now: another one once the store was embedded anew."""
+        storage = self.alma.storage
+        if self._opened is None or self._opened[0] is not storage:
+            self._opened = storage, storage.project(self.alma.project_id)
+        return self._opened[1]
 
     def head(self) -> int:
         """Returns the newest journal `seq`."""
         return self._project.head()
 
-    def read(self, after: Position, *, upto: int) -> Iterator[MemoryEvent]:
+    def read(self, after: Position, *, upto: int | None = None) -> Iterator[MemoryEvent]:
         """Yields the events after a position, up to a record. Nothing is being read while the caller has an event."""
-        seq = after[0] if after[1] == LAST else max(after[0] - 1, 0)
-        while seq < upto:
-            entries = self._entries(seq, upto)
-            if not entries:
-                return
-            seq = entries[-1].seq
-            for entry in entries:
-                yield from self._events(entry, after)
+        self.seq = after[0] if after[1] == LAST else max(after[0] - 1, 0)
+        while (found := self._portion(self.seq, after, upto)) is not None:
+            last, events = found
+            for entry, readable, chain in events:
+                yield from self._events(entry, readable, chain, after)
+            self.seq = last
 
-    def _entries(self, after: int, upto: int) -> list[Entry]:
+    def _portion(self, seq: int, after: Position, upto: int | None) -> tuple[int, list[tuple[Entry, _Readable, str]]] | None:
+        """Returns the number of the last of some records, and those of them that have events, in one consistent view; `None` for none."""
+        project = self._project
+        with project.moment():
+            entries = self._entries(seq, upto)
+            events = [
+                (entry, readable, project.head_at(entry.seq)[:16])
+                for entry in entries
+                if (readable := [found for found in self._readable(entry) if (entry.seq, found[0].index) > after])
+            ]
+        return (entries[-1].seq, events) if entries else None
+
+    def _entries(self, after: int, upto: int | None) -> list[Entry]:
         """Returns some records after a `seq`."""
         found, size = list[Entry](), 0
         with closing(self._project.entries(after=after)) as entries:  # type: ignore[type-var] # each store returns a generator
             for entry in entries:
-                if entry.seq > upto:
+                if upto is not None and entry.seq > upto:
                     break
                 found.append(entry)
                 size += len(entry.changes)
@@ -194,20 +218,15 @@ class Journal:
                     break
         return found
 
-    def _events(self, entry: Entry, after: Position) -> Iterator[MemoryEvent]:
-        """Yields the events of a record after a position, with their contexts."""
-        readable = [found for found in self._readable(entry) if (entry.seq, found[0].index) > after]
-        if not readable:
-            return
-        project = self._project
-        chain = project.head_at(entry.seq)[:16]
-        full = self._memories(project, [draft.memory_id for draft, _ in readable if draft.memory_id]) if self.is_full else {}
+    def _events(self, entry: Entry, readable: _Readable, chain: str, after: Position) -> Iterator[MemoryEvent]:
+        """Yields the events of a record with their contexts."""
+        full = self._memories([draft.memory_id for draft, _ in readable if draft.memory_id]) if self.is_full else {}
         for draft, payload in readable:
             previous = self._previous(after) if self.chains else None
             self._last = (entry.seq, draft.index)
             yield self._event(entry, draft, {**payload, **full.get(draft.memory_id or "", {})}, chain, previous)
 
-    def _readable(self, entry: Entry) -> list[tuple[Draft, dict[str, Any]]]:
+    def _readable(self, entry: Entry) -> _Readable:
         """Returns the events of a record that the reader gets, with their payloads."""
         found = [(draft, payload) for draft in drafts(entry, self.find_owners) if (payload := self._payload(draft)) is not None]
         has_more = self.reader.reads_everything or any(not draft.leads for draft, _ in found)
@@ -247,9 +266,9 @@ class Journal:
             replayed=self.replayed_upto is None or entry.seq <= self.replayed_upto,
         )
 
-    def _memories(self, project: Project, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def _memories(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Returns what full events add: the memories as they are now, by id."""
-        return {key: _shown(memory) for key, memory in project.named(dict.fromkeys(ids)).items()}
+        return {key: _shown(memory) for key, memory in self._project.named(dict.fromkeys(ids)).items()}
 
     def _previous(self, after: Position) -> str | None:
         """Returns the position of the event before the next one, in this selection."""
