@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from api_serving import Opening, Served, running_app
 
 from alma import ALMA
 from alma_access import Access
+from api_serving import Opening, Served, running_app
 
 EVENTS = "/v1/projects/shop/events"
 
