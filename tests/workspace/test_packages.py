@@ -27,6 +27,7 @@ PUBLIC = {
     "alma.session",
     "alma.storage.relational.session",
     "alma.storage.sqlite",
+    "alma.telemetry",
     "alma.testing",
     "alma.text",
     "alma.types",

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from alma_events.emitter import EventEmitter, get_emitter, reset_emitter
-    from alma_events.reading import Events, read_events
-    from alma_events.types import MemoryEvent, MemoryEventType
+    from alma_events.forming import rule_events
+    from alma_events.reading import Events, read_event, read_events
+    from alma_events.types import MemoryEvent, MemoryEventType, create_memory_event
     from alma_events.watching import Watch
 
     WebhookConfig: Any
@@ -21,7 +22,10 @@ _HOMES = {
     "WebhookConfig": "webhooks",
     "WebhookManager": "webhooks",
     "get_emitter": "emitter",
+    "create_memory_event": "types",
+    "read_event": "reading",
     "read_events": "reading",
+    "rule_events": "forming",
     "reset_emitter": "emitter",
 }
 
@@ -33,9 +37,12 @@ __all__ = [
     "Watch",
     "WebhookConfig",
     "WebhookManager",
+    "create_memory_event",
     "get_emitter",
+    "read_event",
     "read_events",
     "reset_emitter",
+    "rule_events",
 ]
 
 

@@ -47,7 +47,7 @@ class MemoryEventType(StrEnum):
     RAG_ENHANCED = "rag.enhanced"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MemoryEvent:
     """One change of a project's memory.
 
@@ -119,3 +119,16 @@ _PLAIN = (
     *("project_id", "agent", "user_id", "memory_type", "memory_id", "seq", "index", "previous", "chain"),
     *("actor", "operation", "replayed"),
 )
+
+
+def create_memory_event(
+    event_type: MemoryEventType,
+    agent: str,
+    project_id: str,
+    memory_type: str,
+    memory_id: str,
+    payload: Mapping[str, Any],
+    metadata: Mapping[str, Any] | None = None,
+) -> MemoryEvent:
+    """Returns an event of now that is of no journal record, for `EventEmitter.emit`."""
+    return MemoryEvent(event_type, agent, project_id, memory_type, memory_id, utc_now(), payload, metadata or {})

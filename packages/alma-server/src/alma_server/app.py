@@ -61,8 +61,7 @@ def create_app(
     service.streams = Streams(service)
     handle_problems(app)
     app.include_router(health_router)
-    app.include_router(whoami_router, prefix="/v1")
-    for router in (events_router, *all_routers()) if settings.has_api else ():
+    for router in (whoami_router, events_router, *all_routers()) if settings.has_api else ():
         in_path = [Depends(_name_project)] if router.prefix.startswith("/projects/{project}") else []
         app.include_router(router, prefix="/v1", dependencies=in_path)
     describe_once(app)

@@ -38,7 +38,7 @@ def read_options(given: argparse.Namespace) -> Options:
     """Returns the options of a configuration and a command line; the latter go first. `ConfigurationError` for what cannot be served."""
     config = given.config or _nearest_config()
     settings = load_settings(config)
-    stated = {name: value for name in ServerBlock.model_fields if (value := getattr(given, name, None)) not in (None, [], False)}
+    stated = {name: value for name in ServerBlock.model_fields if (value := getattr(given, name, None)) is not None}
     block = settings_block(ServerBlock, {**(settings.server or {}), **stated}, "server")
     check_options(block)
     folder = Path(settings.storage_dir)
@@ -97,7 +97,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     add("--certificate", type=Path, metavar="FILE", help="serve TLS with this certificate")
     add("--certificate-key", type=Path, metavar="FILE", help="the key of the certificate")
-    add("--insecure-public", action="store_true", help="listen on an address that other machines reach, without TLS")
+    add(
+        "--insecure-public", action="store_true", default=None, help="listen on an address that other machines reach, without TLS"
+    )
     add("--max-body", type=int, metavar="BYTES", help="largest request (default: 1048576)")
     add("--no-legacy", action="store_false", dest="legacy", default=None, help="do not answer clients of alma-memory at POST /")
     add("--profile", default="core", help="tools of the MCP server: core (default), self, workflow, all, or a list with commas")
