@@ -48,13 +48,8 @@ BESIDES = {
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
 """What one package imports from besides. alma-access locks the file of its tokens; alma-cli reads databases of other programs and has the core
-<<<<<<< HEAD
 take the rows in; the files of alma-files are journals, and alma-encryption and alma-upgrade put whole files in the place of others;
 alma-integration publishes names of episodes and records; alma-testing checks stores against the pure rules of the core."""
-=======
-take the rows in; the files of alma-files are journals, and alma-encryption puts whole files in the place of others; alma-integration publishes
-names of episodes and records; alma-testing checks stores against the pure rules of the core."""
->>>>>>> z-events
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 
