@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 MCP_PATH = "/mcp"
+WORKER_SECONDS = 30
+"""A worker that says nothing for this long is replaced; on a busy machine one needs several seconds to load the libraries."""
 _SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -175,6 +177,7 @@ def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvi
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_worker_healthcheck=WORKER_SECONDS,
         timeout_graceful_shutdown=round(block.drain_seconds),
         server_header=False,
         ws="none",
