@@ -1,30 +1,30 @@
-"""What one machine serves over HTTP: `python -m benchmarks.http_server --data FILE`.
+"""What the HTTP API costs and what it stands: `python -m benchmarks.http_server --data FILE`.
 
-`alma serve` runs in processes of its own over a store of real texts. Measured are the time of single requests and the processor's time that the
-server takes for them, beside that of the same calls in the library; reads a second of one process and of two; clients that learn and retrieve
-at once until the server is killed, after which every acknowledged write is looked up; open streams of events that are idle; and the end of a
-server with open streams. The clients are one process on the same machine, as lean as may be: what they take, the server lacks.
+Servers are processes of `alma serve` over a store of real texts. Processor time of a request is that of the server's processes, over many
+requests of one client; beside it, that of the same calls of the library in a process of its own. Then many clients at once, a worker that is
+killed, streams that wait, memory after many requests, the start and the end.
 """
 
 import argparse
 import asyncio
+import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
-from alma import ALMA
-from alma.errors import MemoryNotFoundError
-from alma_access import Access, TokenFile
 from benchmarks import gates
 from benchmarks.arguments import positive
 from benchmarks.cold_start import AGENT, PROJECT, fill
@@ -34,309 +34,458 @@ from benchmarks.records import DataError
 from benchmarks.screen import wide_console
 from benchmarks.texts import RealTexts
 
-MEMORIES = 2_000
-CALLS = 300
-SECONDS = 60
+MEMORIES = 10_000
+CALLS = 500
 CLIENTS = 32
-READERS = 8
+SECONDS = 60
 STREAMS = 1_000
-STREAMS_AT_THE_END = 50
-WARM_UP = 20
+REQUESTS = 100_000
+STARTS = 5
+IDLE_SECONDS = 30
+WARM_UP = 50
 MIB = 1024 * 1024
-TICK = os.sysconf("SC_CLK_TCK")
-PATH = f"/v1/projects/{PROJECT}"
+TICKS = os.sysconf("SC_CLK_TCK")
+LIBRARY = """
+import json, sys, time
+from alma import ALMA
+config, agent, *_ = sys.argv[1:]
+texts = json.load(sys.stdin)
+with ALMA.from_config(config) as alma:
+    for text in texts[:50]:
+        alma.retrieve(task=text, agent=agent).to_prompt()
+    cpu, times = time.process_time(), []
+    for text in texts[50:]:
+        began = time.perf_counter()
+        alma.retrieve(task=text, agent=agent).to_prompt()
+        times.append((time.perf_counter() - began) * 1000)
+    print(json.dumps([(time.process_time() - cpu) * 1000 / len(times), times]))
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
     options = _parser().parse_args(arguments)
-    console = wide_console()
     try:
         tasks = RealTexts(options.data).tasks(options.memories)
-        with tempfile.TemporaryDirectory(prefix="http-server-", dir=options.dir) as folder:
-            fill(Path(folder), tasks, options.embedder)
-            result = measure(Path(folder), [task.task for task in tasks], options)
     except DataError as error:
         sys.exit(str(error))
-    gates.show(console, result, f"HTTP server, {options.memories:,} memories, embedder {options.embedder}")
+    texts = [task.task for task in tasks]
+    result: list[Gate] = []
+    for name in options.parts:
+        with tempfile.TemporaryDirectory(prefix="http-server-", dir=options.dir) as folder:
+            fill(Path(folder), tasks, options.embedder)
+            result += PARTS[name](Path(folder), texts, options)
+            gates.show(wide_console(), result, f"HTTP API, {options.memories:,} memories, embedder {options.embedder}")
     if options.json:
-        gates.write_json(options.json, result, memories=options.memories, embedder=options.embedder, seconds=options.seconds)
+        gates.write_json(options.json, result, memories=options.memories, embedder=options.embedder, calls=options.calls)
     gates.enforce(result)
 
 
-def measure(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
-    """Starts servers over a store, one after the other, and measures each."""
-    config = folder / "config.yaml"
-    config.write_text(json.dumps({"project_id": PROJECT, "storage_dir": str(folder), "embedding_provider": options.embedder}))
-    secret = TokenFile(folder).add("benchmark", Access())
-    found: list[Gate] = []
-    with serving(config, secret) as server:
-        found += asyncio.run(_one_at_a_time(server, folder, texts, options.calls))
-        one = asyncio.run(_reads(server, texts, options.seconds / 4))
-    with serving(config, secret, "--workers", "2") as server:
-        two = asyncio.run(_reads(server, texts, options.seconds / 4))
-    found += [
-        Gate(f"reads a second of {READERS} clients, one process", one, "/s", more_is_better=True),
-        Gate("the same, two processes", two, "/s", reference=one, is_same_run=True, more_is_better=True),
+def measure_requests(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Measures single requests, of one client, beside the library."""
+    asked = [texts[number * 31 % len(texts)] for number in range(options.calls + WARM_UP)]
+    library, library_times = _library(folder, asked)
+
+    async def run() -> list[Gate]:
+        with serving(folder) as server:
+            async with server.connect() as client:
+                nothing, _ = await _timed(server, client, "GET", "whoami", [None] * len(asked))
+                checked, _ = await _timed(
+                    server, client, "POST", f"{IN_PROJECT}/retrieve", [{"agent": AGENT}] * len(asked), status=422
+                )
+                found, times = await _timed(server, client, "POST", f"{IN_PROJECT}/retrieve", [_task(text) for text in asked])
+                learned, learn_times = await _timed(
+                    server, client, "POST", f"{IN_PROJECT}/learn", [_outcome(text) for text in asked], status=201
+                )
+        return [
+            Gate("a request that does nothing, processor", nothing, "ms", limit=2.0),
+            Gate("a request with a body that is refused, processor", checked, "ms", limit=2.0),
+            Gate("retrieve of the library, processor", library, "ms"),
+            Gate("retrieve over HTTP beyond it, processor", found - library, "ms", limit=3.0),
+            Gate("retrieve of the library, p95", percentile(library_times, 0.95), "ms"),
+            Gate("retrieve over HTTP, p95 beyond it", percentile(times, 0.95) - percentile(library_times, 0.95), "ms", limit=8.0),
+            Gate("learn over HTTP, processor", learned, "ms"),
+            Gate("learn over HTTP, p95", percentile(learn_times, 0.95), "ms"),
+        ]
+
+    return asyncio.run(run())
+
+
+def measure_crowd(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Has many clients learn and retrieve at once, then kills a worker while they do, and looks for every write that was acknowledged."""
+
+    async def run() -> list[Gate]:
+        with serving(folder, "--workers", "2") as server:
+            calm, failed = await _crowd(server, texts, options.clients, options.seconds)
+            killed = asyncio.create_task(_kill_one(server, after=2.0))
+            rough, _ = await _crowd(server, texts, options.clients, 6.0, again=True)
+            await killed
+            await server.wait_until_ready()
+            lost = await _count_lost(server, [*calm.ids, *rough.ids])
+            doubled = len(calm.ids) + len(rough.ids) - len({*calm.ids, *rough.ids})
+        times = calm.times
+        return [
+            Gate(
+                f"errors of {options.clients} clients at once, {2 * len(times):,} calls in {options.seconds} s",
+                failed,
+                "",
+                limit=0,
+            ),
+            Gate("their calls a second", 2 * len(times) / options.seconds, "", more_is_better=True),
+            Gate("their learn and retrieve together, p95", percentile(times, 0.95), "ms"),
+            Gate(f"acknowledged writes lost after a worker was killed, of {len(calm.ids) + len(rough.ids):,}", lost, "", limit=0),
+            Gate("writes of one key that were carried out twice", doubled, "", limit=0),
+        ]
+
+    return asyncio.run(run())
+
+
+def measure_workers(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Counts the reads a second of one process and of two, with clients in processes of their own."""
+    rates = []
+    for workers in (1, 2):
+        with serving(folder, "--workers", str(workers)) as server:
+            rates.append(_reads_a_second(server, texts, seconds=10.0))
+    return [
+        Gate("reads a second, one process", rates[0], "", more_is_better=True),
+        Gate("reads a second of two processes, times as many", rates[1] / rates[0], "", limit=1.2, more_is_better=True),
     ]
-    with serving(config, secret) as server:
-        found += asyncio.run(_idle_streams(server, options.streams, options.seconds / 3))
-    with serving(config, secret) as server:
-        found.append(asyncio.run(_end(server)))
-    with serving(config, secret) as server:
-        failed, times, ids = asyncio.run(_at_once(server, texts, options.seconds))
-        os.killpg(server.process.pid, signal.SIGKILL)
-        server.process.wait()
-    return [*found, *_of_at_once(failed, times, ids, folder, options.seconds)]
 
 
-@dataclass(frozen=True, slots=True)
+def measure_streams(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Opens streams that wait, then ends the server."""
+
+    async def run() -> list[Gate]:
+        with serving(folder) as server:
+            before = server.memory()
+            streams = [await server.open_stream() for _ in range(options.streams)]
+            await asyncio.sleep(2)
+            grown, cpu, began = server.memory() - before, server.cpu(), perf_counter()
+            await asyncio.sleep(IDLE_SECONDS)
+            share = (server.cpu() - cpu) / (perf_counter() - began)
+            async with server.connect() as client:
+                began = perf_counter()
+                await client.ask("POST", f"{IN_PROJECT}/learn", _outcome("a task that all streams see"))
+                await asyncio.gather(*(stream.readuntil(b"data: ") for stream, _ in streams))
+                spread = perf_counter() - began
+            for _, writer in streams[50:]:
+                writer.close()
+            await asyncio.sleep(1)
+            ended = server.stop()
+        return [
+            Gate(f"memory of {options.streams:,} streams that wait", grown / MIB, "MiB", limit=150),
+            Gate("share of a core that they take", share * 100, "%", limit=5),
+            Gate("from a write to an event at the last of them", spread * 1000, "ms"),
+            Gate("the end of a server with 50 streams", ended, "s", limit=3),
+        ]
+
+    return asyncio.run(run())
+
+
+def measure_memory(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Compares the memory of a server after many requests with that after a tenth of them."""
+
+    async def run() -> list[Gate]:
+        with serving(folder) as server:
+            async with _clients(server, 8) as clients:
+                await _many(clients, texts, options.requests // 10)
+                early = server.memory()
+                await _many(clients, texts, options.requests - options.requests // 10)
+                late = server.memory()
+        return [
+            Gate(f"memory after {options.requests // 10:,} requests", early / MIB, "MiB"),
+            Gate(f"after {options.requests:,}, times as much", late / early, "", limit=1.05),
+        ]
+
+    return asyncio.run(run())
+
+
+def measure_start(folder: Path, texts: Sequence[str], options: argparse.Namespace) -> list[Gate]:
+    """Times processes from before their start until they are ready. The first one reads the files."""
+    times = []
+    for _ in range(options.starts + 1):
+        began = perf_counter()
+        with serving(folder) as server:
+            times.append(server.ready - began)
+    return [Gate("a new process until it is ready", percentile(times[1:], 0.5), "s", limit=2.0)]
+
+
+PARTS: dict[str, Callable[[Path, Sequence[str], argparse.Namespace], list[Gate]]] = {
+    "requests": measure_requests,
+    "start": measure_start,
+    "streams": measure_streams,
+    "workers": measure_workers,
+    "crowd": measure_crowd,
+    "memory": measure_memory,
+}
+IN_PROJECT = f"projects/{PROJECT}"
+
+
+@dataclass
+class Connection:
+    """One connection that is kept, with as little work of its own as possible."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    token: str
+
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
+        """Returns the status and the body of an answer. `OSError` or `IncompleteReadError` if the server goes away."""
+        self.writer.write(request(method, path, self.token, body, **headers))
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head)
+        return int(head[9:12]), await self.reader.readexactly(int(length[1]) if length else 0)
+
+
+def request(method: str, path: str, token: str, body: Any = None, **headers: str) -> bytes:
+    """Returns the bytes of a request."""
+    content = b"" if body is None else json.dumps(body).encode()
+    sent = {"Host": "127.0.0.1", "Authorization": f"Bearer {token}", **headers}
+    if body is not None:
+        sent |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
+    head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent.items())
+    address = path if path.startswith("/") else f"/v1/{path}"
+    return f"{method} {address} HTTP/1.1\r\n{head}\r\n".encode() + content
+
+
+@dataclass
 class Server:
-    """A server that is ready, with its port and a token."""
+    """A process of `alma serve`, with those of its workers."""
 
-    process: "subprocess.Popen[str]"
+    process: subprocess.Popen[str]
     port: int
-    secret: str
+    token: str
+    ready: float = 0.0
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Connection]:
+        """Yields a connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            yield Connection(reader, writer, self.token)
+        finally:
+            writer.close()
+
+    async def open_stream(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Returns a stream of events that has begun."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(request("GET", f"{IN_PROJECT}/events", self.token, Accept="text/event-stream"))
+        await reader.readuntil(b"retry: ")
+        return reader, writer
+
+    async def wait_until_ready(self) -> None:
+        """Waits until the server says that it is ready."""
+        while True:
+            try:
+                async with self.connect() as client:
+                    if (await client.ask("GET", "/health/ready"))[0] == 200:
+                        self.ready = perf_counter()
+                        return
+            except (OSError, asyncio.IncompleteReadError):
+                pass
+            await asyncio.sleep(0.02)
 
     def processes(self) -> list[int]:
-        """Returns the ids of the processes that serve."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [self.process.pid, *map(int, children)]
+        """Returns the ids of the process and its workers."""
+        own = self.process.pid
+        return [own, *map(int, Path(f"/proc/{own}/task/{own}/children").read_text().split())]
 
-    def processor(self) -> float:
-        """Returns the seconds of processor that the server has taken."""
-        fields = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in self.processes()]
-        return sum(int(each[11]) + int(each[12]) for each in fields) / TICK
+    def cpu(self) -> float:
+        """Returns the seconds of processor time so far."""
+        spent = 0
+        for each in self.processes():
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            spent += int(fields[11]) + int(fields[12])
+        return spent / TICKS
 
-    def memory(self) -> float:
-        """Returns the memory that the server holds, in bytes."""
-        texts = [Path(f"/proc/{each}/statm").read_text().split()[1] for each in self.processes()]
-        return sum(map(int, texts)) * os.sysconf("SC_PAGE_SIZE")
+    def memory(self) -> int:
+        """Returns the bytes of memory that are in use."""
+        found = 0
+        for each in self.processes():
+            status = Path(f"/proc/{each}/status").read_text()
+            found += int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        return found
+
+    def stop(self) -> float:
+        """Asks the server to end. Returns how long it took."""
+        began = perf_counter()
+        self.process.send_signal(signal.SIGTERM)
+        said = self.process.communicate(timeout=60)[1]
+        if "Traceback" in said:
+            raise RuntimeError(said)
+        return perf_counter() - began
 
 
 @contextmanager
-def serving(config: Path, secret: str, *options: str) -> Iterator[Server]:
-    """Yields a server of a configuration, once it is ready. Kills it at the end."""
-    command = [sys.executable, "-m", "alma", "serve", "--config", str(config), "--port", "0", *options]
+def serving(folder: Path, *options: str) -> Iterator[Server]:
+    """Yields a server over the store in a folder once it is ready; its process is killed at the end."""
+    from alma_access import Access, TokenFile
+
+    config, tokens = folder / "config.yaml", TokenFile(folder)
+    settings = {"project_id": PROJECT, "storage_dir": str(folder)}
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    if "benchmark" in tokens.tokens():
+        tokens.revoke("benchmark")
+    secret = tokens.add("benchmark", Access())
+    command = [sys.executable, "-m", "alma", "serve", "-c", str(config), "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stderr is not None
-        address = next((line for line in process.stderr if "listening on" in line), "")
-        server = Server(process, int(address.rpartition(":")[2]), secret)
-        asyncio.run(_until_ready(server))
+        line = next(line for line in process.stderr if "listening on" in line)
+        server = Server(process, int(line.rpartition(":")[2]), secret)
+        _run_apart(server.wait_until_ready)
         yield server
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
 
 
-async def _until_ready(server: Server) -> None:
-    async with asyncio.timeout(120), connected(server) as ask:
-        while (await ask("GET", "/health/ready"))[0] != 200:
-            await asyncio.sleep(0.05)
+def _run_apart(call: Callable[[], Any]) -> None:
+    """Runs a coroutine to its end, also from within a loop."""
+    thread = threading.Thread(target=lambda: asyncio.run(call()))
+    thread.start()
+    thread.join(120)
+    if thread.is_alive():
+        raise RuntimeError("the server did not become ready")
 
 
-Ask = Callable[..., Awaitable[tuple[int, bytes]]]
+def _library(folder: Path, texts: Sequence[str]) -> tuple[float, list[float]]:
+    """Returns the processor time of a retrieval by the library, and the times of all."""
+    config = folder / "config.yaml"
+    config.write_text(json.dumps({"project_id": PROJECT, "storage_dir": str(folder)}), encoding="utf-8")
+    command = [sys.executable, "-c", LIBRARY, str(config), AGENT]
+    done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
+    cpu, times = json.loads(done.stdout)
+    return cpu, times
 
 
-@asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[Ask]:
-    """Yields a function that asks over one connection, which is kept, and returns the status and the body."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-
-    async def ask(method: str, path: str, body: object = None) -> tuple[int, bytes]:
-        writer.write(_request(server, method, path, body))
-        return await _answer(reader)
-
-    try:
-        yield ask
-    finally:
-        writer.close()
-
-
-def _request(server: Server, method: str, path: str, body: object, accept: str = "application/json") -> bytes:
-    content = b"" if body is None else json.dumps(body).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.secret}\r\nAccept: {accept}\r\n"
-    if body is not None:
-        head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-    return f"{head}\r\n".encode() + content
-
-
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-    return int(head.split()[1]), await reader.readexactly(int(length))
-
-
-async def _one_at_a_time(server: Server, folder: Path, texts: Sequence[str], calls: int) -> list[Gate]:
-    """Times requests that do nothing, read and write, and the same calls of the library in this process."""
-    asked = texts[: calls + WARM_UP]
-    async with connected(server) as ask:
-        nothing = await _series(server, [lambda: ask("GET", "/v1/whoami") for _ in asked])
-        read = await _series(server, [lambda text=text: ask("POST", f"{PATH}/retrieve", _question(text)) for text in asked])
-        written = await _series(server, [lambda text=text: ask("POST", f"{PATH}/learn", _outcome(text)) for text in asked])
-    with ALMA.open(folder, project_id=PROJECT) as alma:
-        reading = _library([lambda text=text: alma.retrieve(**_question(text)) for text in asked])
-        writing = _library([lambda text=text: alma.learn(**_outcome(text)) for text in asked])
-    return [
-        Gate("a request that does nothing, median", percentile(nothing.times, 0.5), "ms"),
-        Gate("its time of processor", nothing.processor, "ms", limit=2),
-        Gate("a retrieval, median", percentile(read.times, 0.5), "ms"),
-        Gate("the same, p95", percentile(read.times, 0.95), "ms"),
-        Gate(
-            "its time of processor beyond the library's",
-            read.processor - reading,
-            "ms",
-            limit=3,
-            reference=reading,
-            is_same_run=True,
-        ),
-        Gate("a learning, median", percentile(written.times, 0.5), "ms"),
-        Gate("the same, p95", percentile(written.times, 0.95), "ms"),
-        Gate(
-            "its time of processor beyond the library's",
-            written.processor - writing,
-            "ms",
-            limit=3,
-            reference=writing,
-            is_same_run=True,
-        ),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Times of requests and the server's mean time of processor for one, in milliseconds."""
-
-    times: list[float]
-    processor: float
-
-
-async def _series(server: Server, requests: Sequence[Callable[[], Awaitable[tuple[int, bytes]]]]) -> Series:
-    times: list[float] = []
-    taken = 0.0
-    for number, request in enumerate(requests):
+async def _timed(
+    server: Server, client: Connection, method: str, path: str, bodies: Sequence[Any], *, status: int = 200
+) -> tuple[float, list[float]]:
+    """Returns the processor time of a request in ms, and the times of all, without those that warm up."""
+    times, cpu = [], 0.0
+    for number, body in enumerate(bodies):
         if number == WARM_UP:
-            taken = server.processor()
+            cpu = server.cpu()
         began = perf_counter()
-        _check(*await request())
+        answered, content = await client.ask(method, path, body)
         times.append((perf_counter() - began) * 1000)
-    return Series(times[WARM_UP:], (server.processor() - taken) * 1000 / (len(times) - WARM_UP))
+        if answered != status:
+            raise RuntimeError(f"{path} answered {answered}: {content[:500]!r}")
+    kept = times[WARM_UP:]
+    return (server.cpu() - cpu) * 1000 / len(kept), kept
 
 
-def _library(calls: Sequence[Callable[[], object]]) -> float:
-    """Returns the mean time of processor of calls, in milliseconds."""
-    for call in calls[:WARM_UP]:
-        call()
-    began = process_time()
-    for call in calls[WARM_UP:]:
-        call()
-    return (process_time() - began) * 1000 / (len(calls) - WARM_UP)
+@dataclass
+class Crowd:
+    """The ids of what clients were told is stored, and the times of a learning and a retrieval."""
+
+    ids: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
 
 
-async def _reads(server: Server, texts: Sequence[str], seconds: float) -> float:
-    """Returns the retrievals a second of several clients."""
-    done = 0
-
-    async def read(first: int, end: float) -> None:
-        nonlocal done
-        async with connected(server) as ask:
-            for number in count(first, READERS):
-                _check(*await ask("POST", f"{PATH}/retrieve", _question(texts[number * 17 % len(texts)])))
-                if perf_counter() > end:
-                    return
-                done += 1
-
-    await asyncio.gather(*(read(first, perf_counter() + 2) for first in range(READERS)))
-    done, began = 0, perf_counter()
-    await asyncio.gather(*(read(first, began + seconds) for first in range(READERS)))
-    return done / (perf_counter() - began)
-
-
-async def _at_once(server: Server, texts: Sequence[str], seconds: float) -> tuple[int, list[float], list[str]]:
-    """Has clients learn and retrieve for a time. Returns how many requests failed, the times of the pairs, and the ids that were stored."""
-    failed, times, ids = 0, [], []
-    end = perf_counter() + seconds
+async def _crowd(server: Server, texts: Sequence[str], clients: int, seconds: float, *, again: bool = False) -> tuple[Crowd, int]:
+    """Returns what clients at once did, and the calls that failed. With `again`, a client whose server went away sends its write again."""
+    crowd, failed, end = Crowd(), 0, perf_counter() + seconds
 
     async def work(first: int) -> None:
         nonlocal failed
-        async with connected(server) as ask:
-            for number in count(first, CLIENTS):
-                began = perf_counter()
-                text = texts[number * 17 % len(texts)]
-                status, body = await ask("POST", f"{PATH}/learn", _outcome(text))
-                found, _ = await ask("POST", f"{PATH}/retrieve", _question(text))
-                failed += (status != 201) + (found != 200)
-                if status == 201:
-                    ids.append(json.loads(body)["id"])
-                times.append((perf_counter() - began) * 1000)
-                if perf_counter() > end:
-                    return
+        number, key = first, 0
+        while perf_counter() < end:
+            try:
+                async with server.connect() as client:
+                    while perf_counter() < end:
+                        began, text = perf_counter(), texts[number * 17 % len(texts)]
+                        sent = {"Idempotency_Key": f"{first}-{key}-{again}"}
+                        status, body = await client.ask("POST", f"{IN_PROJECT}/learn", _outcome(text), **sent)
+                        if status == 201:
+                            crowd.ids.append(json.loads(body)["id"])
+                            key += 1
+                        elif again and status == 409:  # the killed worker had begun it
+                            await asyncio.sleep(0.2)
+                            continue
+                        else:
+                            failed += 1
+                        status, _ = await client.ask("POST", f"{IN_PROJECT}/retrieve", _task(text))
+                        failed += status != 200
+                        number += clients
+                        crowd.times.append((perf_counter() - began) * 1000)
+            except (OSError, asyncio.IncompleteReadError):
+                if not again:
+                    failed += 1
+                await asyncio.sleep(0.05)
 
-    await asyncio.gather(*map(work, range(CLIENTS)))
-    return failed, times, ids
-
-
-def _of_at_once(failed: int, times: list[float], ids: list[str], folder: Path, seconds: float) -> list[Gate]:
-    with ALMA.open(folder, project_id=PROJECT) as alma:
-        gone = sum(not _is_there(alma, each) for each in ids)
-    return [
-        Gate(f"errors of {CLIENTS} clients at once in {seconds:g} s", failed, "", limit=0),
-        Gate("their learnings and retrievals a second", 2 * len(times) / seconds, "/s", more_is_better=True),
-        Gate("a learning and a retrieval together, median", percentile(times, 0.5), "ms"),
-        Gate("the same, p95", percentile(times, 0.95), "ms"),
-        Gate("acknowledged writes that are gone after kill -9", gone, "", limit=0),
-    ]
-
-
-def _is_there(alma: ALMA, memory_id: str) -> bool:
-    try:
-        alma.get(memory_id)
-    except MemoryNotFoundError:
-        return False
-    return True
+    await asyncio.gather(*(work(first) for first in range(clients)))
+    return crowd, failed
 
 
-async def _idle_streams(server: Server, streams: int, seconds: float) -> list[Gate]:
-    """Opens streams and waits. Returns the memory that they take, and the share of a processor."""
-    before = server.memory()
-    opened = await _open_streams(server, streams)
-    await asyncio.sleep(2)
-    taken, began = server.processor(), perf_counter()
-    await asyncio.sleep(seconds)
-    share = (server.processor() - taken) / (perf_counter() - began) * 100
-    grown = (server.memory() - before) / MIB
-    for writer in opened:
+async def _kill_one(server: Server, *, after: float) -> None:
+    """Kills a process that serves."""
+    await asyncio.sleep(after)
+    serving = [each for each in server.processes()[1:] if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    os.kill(serving[-1], signal.SIGKILL)
+
+
+async def _count_lost(server: Server, ids: Sequence[str]) -> int:
+    """Returns how many of the memories cannot be read."""
+    async with server.connect() as client:
+        statuses = [(await client.ask("GET", f"{IN_PROJECT}/memories/{memory}?agent={AGENT}"))[0] for memory in ids]
+    return sum(status != 200 for status in statuses)
+
+
+def _reads_a_second(server: Server, texts: Sequence[str], *, seconds: float) -> float:
+    """Returns how many retrievals a second 16 clients in a process of their own get."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_read, server.port, server.token, list(texts[:500]), seconds).result() / seconds
+
+
+def _read(port: int, token: str, texts: list[str], seconds: float) -> int:
+    """Returns how many retrievals 16 clients got."""
+
+    async def work(first: int, end: float) -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        client, number = Connection(reader, writer, token), first
+        while perf_counter() < end:
+            await client.ask("POST", f"{IN_PROJECT}/retrieve", _task(texts[number * 17 % len(texts)]))
+            number += 16
         writer.close()
-    return [
-        Gate(f"memory of {streams:,} idle streams", grown, "MiB", limit=150),
-        Gate("their share of a processor", share, "%", limit=5),
-    ]
+        return (number - first) // 16
+
+    async def run() -> int:
+        end = perf_counter() + seconds
+        return sum(await asyncio.gather(*(work(first, end) for first in range(16))))
+
+    return asyncio.run(run())
 
 
-async def _end(server: Server) -> Gate:
-    """Returns how long a server with open streams takes to end."""
-    await _open_streams(server, STREAMS_AT_THE_END)
-    began = perf_counter()
-    server.process.send_signal(signal.SIGTERM)
-    await asyncio.to_thread(server.process.wait)
-    return Gate(f"the end of a server with {STREAMS_AT_THE_END} open streams", perf_counter() - began, "s", limit=3)
+@asynccontextmanager
+async def _clients(server: Server, count: int) -> AsyncIterator[list[Connection]]:
+    pairs = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(count)]
+    try:
+        yield [Connection(reader, writer, server.token) for reader, writer in pairs]
+    finally:
+        for _, writer in pairs:
+            writer.close()
 
 
-async def _open_streams(server: Server, streams: int) -> list[asyncio.StreamWriter]:
-    opened = []
-    for _ in range(streams):
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(_request(server, "GET", f"{PATH}/events", None, accept="text/event-stream"))
-        head = await reader.readuntil(b"\r\n\r\n")
-        if b" 200 " not in head:
-            raise RuntimeError(head.decode())
-        opened.append(writer)
-    return opened
+async def _many(clients: Sequence[Connection], texts: Sequence[str], count: int) -> None:
+    """Sends requests: of twenty, one learns, five retrieve, the rest do nothing."""
+
+    async def work(client: Connection, numbers: range) -> None:
+        for number in numbers:
+            text = texts[number * 7 % 1_000 % len(texts)]
+            if number % 20 == 0:
+                await client.ask("POST", f"{IN_PROJECT}/check", {"agent": AGENT, "action": text})
+            elif number % 4 == 1:
+                await client.ask("POST", f"{IN_PROJECT}/retrieve", _task(text))
+            else:
+                await client.ask("GET", "whoami")
+
+    await asyncio.gather(*(work(client, range(first, count, len(clients))) for first, client in enumerate(clients)))
 
 
-def _question(text: str) -> dict[str, Any]:
+def _task(text: str) -> dict[str, Any]:
     return {"task": text, "agent": AGENT}
 
 
@@ -344,21 +493,21 @@ def _outcome(text: str) -> dict[str, Any]:
     return {"task": text, "agent": AGENT, "outcome": "success", "strategy_used": "as before"}
 
 
-def _check(status: int, body: bytes) -> None:
-    if status not in (200, 201):
-        raise RuntimeError(f"{status}: {body[:500].decode()}")
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.http_server", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="a LongMemEval file, for its texts")
-    parser.add_argument("--memories", type=positive, default=MEMORIES, metavar="N", help=f"in the store (default: {MEMORIES:,})")
-    parser.add_argument("--calls", type=positive, default=CALLS, help=f"requests of each sort, one at a time (default: {CALLS})")
-    parser.add_argument("--seconds", type=positive, default=SECONDS, help=f"time that clients ask at once (default: {SECONDS})")
-    parser.add_argument("--streams", type=positive, default=STREAMS, help=f"idle streams of events (default: {STREAMS:,})")
-    parser.add_argument("--embedder", default="minilm", help="name of an embedder (default: minilm)")
-    parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the store is made")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    add = functools.partial(parser.add_argument)
+    add("--data", type=Path, required=True, help="a LongMemEval file, for its texts")
+    add("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="what is measured (default: all)")
+    add("--memories", type=positive, default=MEMORIES, metavar="N", help=f"in the store (default: {MEMORIES:,})")
+    add("--calls", type=positive, default=CALLS, help=f"requests of each sort (default: {CALLS})")
+    add("--clients", type=positive, default=CLIENTS, help=f"clients at once (default: {CLIENTS})")
+    add("--seconds", type=positive, default=SECONDS, help=f"how long they work (default: {SECONDS})")
+    add("--streams", type=positive, default=STREAMS, help=f"streams that wait (default: {STREAMS:,})")
+    add("--requests", type=positive, default=REQUESTS, help=f"for the memory (default: {REQUESTS:,})")
+    add("--starts", type=positive, default=STARTS, help=f"processes to start (default: {STARTS})")
+    add("--embedder", default="minilm", help="name of an embedder (default: minilm)")
+    add("--dir", type=Path, metavar="FOLDER", help="where the store is made")
+    add("--json", type=Path, metavar="FILE", help="write the figures here, too")
     return parser
 
 

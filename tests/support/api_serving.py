@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -15,8 +14,7 @@ from alma_server.app import create_app
 from alma_server.settings import ServerSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """An application, its tokens, and the memory of its project `shop`."""
 
     app: FastAPI
@@ -25,8 +23,7 @@ class Served:
 
     def client(self, name: str = "test", **bound: Any) -> TestClient:
         """Returns a client with a new token, bound as the arguments of `Access` state."""
-        secret = self.tokens.add(name, Access(**bound))
-        return self.client_with(secret)
+        return client_of(self.app, self.tokens, name, **bound)
 
     def client_with(self, secret: str | None) -> TestClient:
         """Returns a client with a secret, or with none."""
@@ -40,6 +37,16 @@ def running_app(folder: Path, *, settings: ServerSettings | None = None) -> "Ite
     with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
         tokens = TokenFile(folder)
         yield Served(create_app(alma.for_project, tokens, settings=settings), tokens, alma)
+
+
+def client_of(app: FastAPI, tokens: TokenFile, name: str = "test", **bound: Any) -> TestClient:
+    """Returns a client of an application with a new token."""
+    return TestClient(
+        app,
+        headers={"Authorization": f"Bearer {tokens.add(name, Access(**bound))}"},
+        base_url="http://127.0.0.1",
+        raise_server_exceptions=False,
+    )
 
 
 Opening = Callable[..., TestClient]
