@@ -161,7 +161,6 @@ class _Durable:
         if endpoint.state == DISABLED:
             return None
         config, engine = endpoint.config, service_engine(self._alma)
-        seconds = max(self._lease_seconds, 2 * config.seconds) if self._lease_seconds >= LEASE_SECONDS else self._lease_seconds
         return Runner(
             endpoint_id,
             config,
@@ -177,7 +176,7 @@ class _Durable:
             ),
             slots=slots,
             executor=executor,
-            lease=Lease(engine, f"webhook {endpoint_id}", seconds),
+            lease=Lease(engine, f"webhook {endpoint_id}", max(self._lease_seconds, 2 * config.seconds)),
             clock=self._clock,
             on_disabled=self._tell_disabled,
         )
