@@ -9,7 +9,7 @@ from httpx2 import Response
 
 from alma_access import RIGHTS, Access, TokenFile
 from api_calls import ABSENT, CALLS, OF_THE_SERVER, OPERATIONS, SECRETS, WITHOUT_RIGHTS, World, names, parameters
-from api_serving import client_of, running_app
+from api_serving import running_app
 
 OF_PROJECTS = [name for name in CALLS if name not in (*OF_THE_SERVER, "get_job")]
 
@@ -17,8 +17,8 @@ OF_PROJECTS = [name for name in CALLS if name not in (*OF_THE_SERVER, "get_job")
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_app(tmp_path_factory.mktemp("world")) as served:
-        world = World.make(*served)
-        world.export(client_of(world.app, world.tokens, "owner"))
+        world = World.make(served)
+        world.export(world.served.client("owner"))
         yield world
 
 
@@ -26,16 +26,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, TestClient]]:
     """A world that requests change, and a client that may do all."""
     with running_app(tmp_path_factory.mktemp("lively")) as served:
-        world = World.make(*served)
-        yield world, client_of(world.app, world.tokens, source="person")
+        world = World.make(served)
+        yield world, world.served.client(source="person")
 
 
 def bound(world: World, **access: Any) -> TestClient:
     """A client whose token is bound so; equal ones share a token."""
     name = str(sorted((key, str(value)) for key, value in access.items()))[:200]
-    if name in world.tokens.tokens():
-        world.tokens.revoke(name)
-    return client_of(world.app, world.tokens, name, **access)
+    if name in world.served.tokens.tokens():
+        world.served.tokens.revoke(name)
+    return world.served.client(name, **access)
 
 
 def refused(world: World, answer: Response, *statuses: int) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def refused(world: World, answer: Response, *statuses: int) -> dict[str, Any]:
 @pytest.fixture
 def unchanged(world: World) -> Iterator[None]:
     """Nothing is written in the course of a test."""
-    before = world.alma.content_hash()
+    before = world.served.alma.content_hash()
     yield
-    assert world.alma.content_hash() == before
+    assert world.served.alma.content_hash() == before
 
 
 def test_every_operation_has_an_entry() -> None:
@@ -65,7 +65,7 @@ def test_a_token_that_may_is_answered(lively: tuple[World, TestClient], operatio
     if operation in ("get_export", "get_job"):
         world.export(client)
     if operation == "revoke_token":
-        client_of(world.app, world.tokens, "victim")
+        world.served.client("victim")
     answer = world.send(client, operation)
     assert answer.status_code == CALLS[operation].status, answer.text
 
@@ -73,10 +73,10 @@ def test_a_token_that_may_is_answered(lively: tuple[World, TestClient], operatio
 @pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize("operation", CALLS)
 def test_without_a_valid_token_nothing_is_done(world: World, operation: str) -> None:
-    past = TokenFile(world.tokens.folder, now=lambda: 1_000_000)
+    past = TokenFile(world.served.tokens.folder, now=lambda: 1_000_000)
     expired = f"expired-{operation}"
     secret = past.add(expired, Access(), expires=2_000_000)
-    alone = TestClient(world.app, base_url="http://127.0.0.1")
+    alone = world.served.client_with(None)
     for headers in (
         {},
         {"Authorization": "Bearer nonsense"},
@@ -162,7 +162,7 @@ def test_ids_that_a_token_may_not_read_are_unknown(world: World, operation: str,
 
 
 @pytest.mark.usefixtures("unchanged")
-@pytest.mark.parametrize("operation", [name for name, call in CALLS.items() if call.right == "read"])
+@pytest.mark.parametrize("operation", [name for name, call in CALLS.items() if call.right in ("read", "events")])
 @pytest.mark.parametrize("access", [{"agent": "victor", "user_id": "tom"}, {"agent": "victor", "user_id": ""}])
 def test_what_a_token_reads_holds_no_word_of_others(world: World, operation: str, access: dict[str, str]) -> None:
     answer = unnamed(world, bound(world, **access), operation, {"agent": access["agent"]})

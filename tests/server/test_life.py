@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from alma import ALMA
-from api_serving import Opening, client_of, running_app
+from api_serving import Opening, running_app
 
 LOGIN = "Test the login form validation"
 FIELDS = "Tested empty fields, invalid email, valid submission"
@@ -61,8 +61,9 @@ def what_is_known(alma: ALMA) -> list[tuple[str, ...]]:
 
 
 def test_a_life_over_http_leaves_the_memories_that_the_library_leaves(tmp_path: Path) -> None:
-    with running_app(tmp_path / "http") as (app, tokens, over_http), running_app(tmp_path / "library") as (_, _, by_hand):
-        live_over_http(client_of(app, tokens, source="tool"))
+    with running_app(tmp_path / "http") as served, running_app(tmp_path / "library") as library:
+        over_http, by_hand = served.alma, library.alma
+        live_over_http(served.client(source="tool"))
         live_by_the_library(by_hand)
         assert what_is_known(over_http) == what_is_known(by_hand)
         question = {"task": f"{LOGIN} of the blog", "agent": "helena", "task_type": "forms"}

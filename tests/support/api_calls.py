@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from alma import ALMA
-from alma_access import TokenFile
 from alma_server.routes.document import api_document
+from api_serving import Served
 
 SECRETS = ("aardvark", "bandicoot", "capybara", "dromedary", "echidna")
 """Words of helena's memories, of those for maria, of maria's preferences, of an episode and of a state."""
@@ -81,17 +80,19 @@ CALLS: Mapping[str, Call] = {
     "export_user": Call("admin"),
     "import_from": Call("admin", "$export", status=202, reaches_all=True),
     "get_job": Call("admin"),
+    "events": Call("events", query={"payload": "full", "limit": "200"}),
+    "metrics": Call("admin"),
     "list_tokens": Call("admin"),
     "create_token": Call("admin", {"name": "new", "projects": ["shop"], "rights": ["read"]}, status=201),
     "revoke_token": Call("admin", status=204),
 }
 """A request for each operation but those that need no right."""
 
-WITHOUT_RIGHTS = {"live": False, "whoami": True}
-"""Operations that need no right, each with whether it needs a token."""
+WITHOUT_RIGHTS = ("live", "ready", "version", "whoami")
+"""Operations that need no right."""
 
-OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token")
-"""Operations over tokens, which belong to no project."""
+OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token", "metrics")
+"""Operations that belong to no project."""
 
 ABSENT = "01900000-0000-7000-8000-000000000000"
 """Id of nothing."""
@@ -99,28 +100,26 @@ ABSENT = "01900000-0000-7000-8000-000000000000"
 
 @dataclass(slots=True)
 class World:
-    """An application over a project with memories, and the ids that requests name."""
+    """A server over a project with memories, and the ids that requests name."""
 
-    app: FastAPI
-    tokens: TokenFile
-    alma: ALMA
+    served: Served
     names: dict[str, Any]
 
     @classmethod
-    def make(cls, app: FastAPI, tokens: TokenFile, alma: ALMA) -> "World":
+    def make(cls, served: Served) -> "World":
         """A world in which helena has learned for maria, and for no user."""
         exported = BytesIO()
-        with ALMA.open(tokens.folder / "elsewhere", project_id="shop", embedding_provider="hash") as elsewhere:
+        with ALMA.open(served.tokens.folder / "elsewhere", project_id="shop", embedding_provider="hash") as elsewhere:
             elsewhere.add_domain_knowledge("helena", "api", "Uses JWT")
             elsewhere.export(exported)
         names = {"$export": exported.getvalue(), "project": "shop", "workflow_id": "deploy", "user_id": "maria", "name": "victim"}
-        made = cls(app, tokens, alma, names)
+        made = cls(served, names)
         made.fill()
         return made
 
     def fill(self) -> None:
         """Adds memories, episodes, a state and an export, which the requests name from now on."""
-        alma, (shared, for_maria, wanted, task, state) = self.alma, SECRETS
+        alma, (shared, for_maria, wanted, task, state) = self.served.alma, SECRETS
         memory = alma.learn("helena", f"Deploy the {for_maria}", "success", f"canary {for_maria}", user_id="maria")
         alma.add_domain_knowledge("helena", "deploy", f"The {shared} deploys at night")
         alma.add_user_preference("maria", "style", f"Never without a {wanted}", agent="helena")

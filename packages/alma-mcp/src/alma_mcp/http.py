@@ -63,10 +63,10 @@ class _Verifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         found = self._tokens.find(token)
         if found is None:
-            _LOG.info("refused a request: %s", self._tokens.refusal(token))
+            _LOG.warning("refused a request: %s", self._tokens.refusal(token))
             return None
         if not found.access.reaches(self._project):
-            _LOG.info("refused a request: the token %r is for another project", found.name)
+            _LOG.warning("refused a request: the token %r is for another project", found.name)
             return None
         return AccessToken(token=found.sha256, client_id=found.name, scopes=[], claims={"access": found.access})
 
