@@ -35,7 +35,7 @@ class Opening:
         with self._lock:
             if self._future is None or (self._future.done() and self._future.exception() is not None and not self._is_closed):
                 self._future = Future()
-                Thread(target=self._run, args=(self._future,), name="alma-mcp-opening", daemon=True).start()
+                Thread(target=self._run, args=(self._future,), name="alma-opening", daemon=True).start()
             return self._future
 
     def alma(self) -> "ALMA":

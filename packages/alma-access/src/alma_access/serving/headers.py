@@ -1,4 +1,7 @@
-"""Ends connections whose clients do not finish the header of a request, which holds them before any token is asked for."""
+"""Ends connections whose clients do not finish the header of a request, which holds them before any token is asked for.
+
+For servers that run on uvicorn, which alma-access does not require.
+"""
 
 import asyncio
 

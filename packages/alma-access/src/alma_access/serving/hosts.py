@@ -3,6 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
+
+from alma_access.serving.sockets import LOOPBACK
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s/@:\[\]?#\\]+)(?::(?P<port>\d{1,5}))?", re.ASCII | re.IGNORECASE)
 
@@ -13,6 +16,12 @@ class Names:
 
     hosts: Sequence[str]
     origins: Sequence[str]
+
+    @classmethod
+    def with_loopback(cls, hosts: Sequence[str], origins: Sequence[str]) -> Self:
+        """Returns these names, and those of this machine at any port."""
+        own = [*(f"{name}:*" for name in LOOPBACK), *LOOPBACK]
+        return cls([*own, *hosts], [*(f"http://{name}" for name in own), *origins])
 
     def allows_host(self, host: str) -> bool:
         """Returns True for a header `Host` that is the name of one of the hosts and nothing more."""
