@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, Literal, Self
 
 from alma import ALMA
-from alma.errors import StorageError, ValidationError
+from alma.errors import ConflictError, StorageError, ValidationError
 from alma.protocols import Entry, Project, Store
 from alma.text import quoted
 from alma.types.episodes import EPISODE
@@ -124,7 +124,8 @@ def read_events(
     A position is "seq.index", or a `seq` for the end of that record. `types`, `agents` and `kinds` select events, `access` those that a client
     may read; `previous` of each event is the one before it in this selection. With `follow` the events go on with what any process writes,
     until `stop` is set, they are closed, or the store is. A full `payload` has the memory as it is when it is read, up to 20 kB as JSON.
-    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project.
+    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project, `ConflictError` for a position
+    that the journal does not reach: it is that of an older copy of the store.
     """
     if payload not in ("thin", "full"):
         raise ValidationError(f"payload must be 'thin' or 'full', not {quoted(payload)}")
@@ -132,9 +133,14 @@ def read_events(
         access.as_project(alma.project_id)
     reader, selection = Reader(access, alma.agents), Selection.of(types, agents, kinds)
     journal = Journal(alma, reader, selection, is_full=payload == "full")
-    start, closed = parse_position(after), threading.Event()
+    start, head, closed = parse_position(after), journal.head(), threading.Event()
+    if start[0] > head:
+        raise ConflictError(
+            f"the journal of project {alma.project_id!r} ends with record {head}, before the position {after}: the store is an older copy, and its "
+            f"next events would be missed; read from {head} on, or from the beginning"
+        )
     if not follow:
-        return Events(journal.read(start, upto=journal.head()), closed)
+        return Events(journal.read(start, upto=head), closed)
     watch = Watch(alma)
     return Events(_follow(alma, journal, watch, start, [closed] if stop is None else [closed, stop]), closed, watch.wake)
 
