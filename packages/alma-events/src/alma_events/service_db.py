@@ -149,7 +149,7 @@ class Lease:
 
     def __init__(self, engine: Engine, name: str, seconds: float = 30.0) -> None:
         """`seconds` is how long the lease lasts after each `acquire` or `renew`."""
-        self._engine, self.name, self._seconds = engine, name, seconds
+        self._engine, self.name, self.seconds = engine, name, seconds
         self._id = uuid.uuid4().hex
         self._ends = 0.0
 
@@ -184,10 +184,10 @@ class Lease:
     def _run(self, statement: str) -> bool:
         of_server = self._engine.dialect.name == "postgresql"
         began = time.monotonic()
-        given = {"name": self.name, "owner": self._owner, "lasts": int(self._seconds * MICROSECONDS)}
+        given = {"name": self.name, "owner": self._owner, "lasts": int(self.seconds * MICROSECONDS)}
         if not of_server:
             given["now"] = time.time_ns() // 1_000
         with self._engine.begin() as connection:
             held = connection.execute(text(statement.format(now=_NOW_OF_SERVER if of_server else ":now")), given).rowcount == 1
-        self._ends = began + self._seconds if held else 0.0
+        self._ends = began + self.seconds if held else 0.0
         return held
