@@ -306,6 +306,7 @@ class Settings(Value):
     openai: OpenAISettings | None = None
     azure_openai: AzureOpenAISettings | None = None
     sentence_transformers: SentenceTransformersSettings | None = None
+    webhooks: tuple[dict[str, Any], ...] = Field(default=(), repr=False)
 
     @property
     def embedder_options(self) -> dict[str, dict[str, object]]:
