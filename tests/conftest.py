@@ -50,6 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="after which a test fails; one marked `slow` has twice the time",
     )
     parser.addoption(
+        "--api-examples", type=int, default=300, metavar="N", help="requests made up for each kind of token of the HTTP API"
+    )
+    parser.addoption(
         "--store", choices=("sqlite", "file", "postgres"), default="sqlite", help="the store of façade tests; see store_fixtures"
     )
 

@@ -244,7 +244,6 @@ NOT_TAKEN = [
     ("from alma.consolidation import ConsolidationEngine", CONFIG, "`alma.consolidation`"),
     ("from alma.graph import EntityExtractor, create_graph_backend", CONFIG, "`alma.graph`"),
     ("from alma.extraction import AutoLearner", CONFIG, "`alma.extraction`"),
-    (OPEN, block("webhooks: [{url: 'https://api.example.com/alma-events', events: [memory.created]}]"), "`webhooks:`"),
     (OPEN, block("compression: {enabled: true, strategy: summarize}"), "`compression:`"),
     (OPEN, block("federation: {enabled: true, peers: [{url: 'https://team-alma.example.com'}]}"), "`federation:`"),
     ("from alma import CompressionStrategy", CONFIG, "`CompressionStrategy`"),

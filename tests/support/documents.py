@@ -18,6 +18,7 @@ ADAPTERS = (
     "llamaindex",
     "crewai",
     "mcp",
+    "server",
     "agents",
     "telemetry",
     "harness_pydantic_ai",

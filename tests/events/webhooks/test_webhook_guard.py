@@ -2,9 +2,7 @@
 
 import asyncio
 import socket
-import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -150,12 +148,6 @@ def post(url: str, guard: Guard, resolve: Callable[[str, int], Sequence[str]], *
     return asyncio.run(run())
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
-
-
 def named(receiver: Receiver, host: str) -> str:
     return receiver.url.replace("127.0.0.1", host)
 
@@ -218,12 +210,6 @@ def test_cookies_are_not_kept(receiver: Receiver) -> None:
     assert [each.headers.get("cookie") for each in receiver.got] == [None, None]
 
 
-@pytest.fixture
-def alma(tmp_path: Path) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as opened:
-        yield opened
-
-
 FLIPPING = [["127.0.0.1"], ["10.0.0.7"]]
 
 
@@ -248,7 +234,7 @@ def test_a_receiver_that_moves_inside_after_it_was_added_is_refused_at_a_test_ca
 
 
 def test_a_receiver_that_moves_inside_after_it_was_added_is_refused_at_the_first_try_and_at_retries(
-    alma: ALMA, receiver: Receiver
+    alma: ALMA, receiver: Receiver, wait_until: Callable[..., None]
 ) -> None:
     manager = WebhookManager(alma, resolve=answers(*FLIPPING))
     endpoint = added(manager, receiver)
@@ -261,7 +247,9 @@ def test_a_receiver_that_moves_inside_after_it_was_added_is_refused_at_the_first
     assert receiver.got == []
 
 
-def test_a_receiver_that_moves_inside_between_two_tries_is_refused_at_the_retry(alma: ALMA, receiver: Receiver) -> None:
+def test_a_receiver_that_moves_inside_between_two_tries_is_refused_at_the_retry(
+    alma: ALMA, receiver: Receiver, wait_until: Callable[..., None]
+) -> None:
     receiver.answer = lambda _: Reply(500, {"connection": "close"})
     manager = WebhookManager(alma, resolve=answers(["127.0.0.1"], ["127.0.0.1"], ["169.254.169.254"]))
     endpoint = added(manager, receiver)
@@ -271,10 +259,3 @@ def test_a_receiver_that_moves_inside_between_two_tries_is_refused_at_the_retry(
     manager.stop()
     (delivery,) = manager.endpoints.deliveries(endpoint.id)
     assert (delivery.attempts, delivery.last_error, len(receiver.got)) == (4, "address refused", 1)
-
-
-def wait_until(is_so: Callable[[], bool], *, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)

@@ -5,13 +5,15 @@ import json
 import threading
 from base64 import b32encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from queue import SimpleQueue
 from typing import Any, Literal, Self
 
 from alma import ALMA
-from alma.errors import StorageError, ValidationError
+from alma.errors import ConflictError, StorageError, ValidationError
 from alma.protocols import Entry, Project, Store
 from alma.text import quoted
 from alma.types.episodes import EPISODE
@@ -38,29 +40,71 @@ MOST_OWNERS = 10_000
 
 
 class Events:
-    """Events of a project to go through, by `for` or by `async for`, once. `close` ends it, also while another thread waits for the next."""
+    """Events of a project to go through, by `for` or by `async for`, once. `close` ends it, also while another thread waits for the next.
 
-    def __init__(self, found: Iterator[MemoryEvent], close: Callable[[], object]) -> None:
-        self._found, self._close = found, close
+    A cancelled `await` loses no event: the next one has it.
+    """
+
+    def __init__(self, found: Iterator[MemoryEvent], closed: threading.Event, wake: Callable[[], object] = lambda: None) -> None:
+        self._found, self._closed, self._wake = found, closed, wake
+        self._asked: SimpleQueue[Future[MemoryEvent | None] | None] | None = None
+        self._awaited: Future[MemoryEvent | None] | None = None
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> MemoryEvent:
+        if self._closed.is_set():
+            raise StopIteration
         return next(self._found)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> MemoryEvent:
-        found = await asyncio.to_thread(next, self._found, None)
+        if self._awaited is None:
+            self._awaited = self._ask()
+        found = await asyncio.shield(asyncio.wrap_future(self._awaited))
+        self._awaited = None
         if found is None:
             raise StopAsyncIteration
         return found
 
+    def _ask(self) -> "Future[MemoryEvent | None]":
+        """Has the next event read in a thread of its own: one that waits for long must not hold those of the event loop."""
+        if self._asked is None:
+            self._asked = SimpleQueue()
+            threading.Thread(
+                target=_answer, args=(self._asked, self._found, self._closed), name="alma-events-async", daemon=True
+            ).start()
+        asked: Future[MemoryEvent | None] = Future()
+        self._asked.put(asked)
+        return asked
+
     def close(self) -> None:
         """Ends the events: the next one that is asked for is none."""
-        self._close()
+        self._closed.set()
+        self._wake()
+
+    async def aclose(self) -> None:
+        """Ends the events, as `close` does."""
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+        if self._asked is not None:
+            self._asked.put(None)
+
+
+def _answer(
+    asked: "SimpleQueue[Future[MemoryEvent | None] | None]", found: Iterator[MemoryEvent], closed: threading.Event
+) -> None:
+    """Gives the next event to each future, `None` at the end."""
+    while (waiting := asked.get()) is not None:
+        try:
+            waiting.set_result(None if closed.is_set() else next(found, None))
+        except BaseException as error:  # noqa: BLE001 - it belongs to the one who waits
+            waiting.set_exception(error)
 
 
 def read_events(
@@ -80,7 +124,8 @@ def read_events(
     A position is "seq.index", or a `seq` for the end of that record. `types`, `agents` and `kinds` select events, `access` those that a client
     may read; `previous` of each event is the one before it in this selection. With `follow` the events go on with what any process writes,
     until `stop` is set, they are closed, or the store is. A full `payload` has the memory as it is when it is read, up to 20 kB as JSON.
-    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project.
+    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project, `ConflictError` for a position
+    that the journal does not reach: it is that of an older copy of the store.
     """
     if payload not in ("thin", "full"):
         raise ValidationError(f"payload must be 'thin' or 'full', not {quoted(payload)}")
@@ -88,17 +133,16 @@ def read_events(
         access.as_project(alma.project_id)
     reader, selection = Reader(access, alma.agents), Selection.of(types, agents, kinds)
     journal = Journal(alma, reader, selection, is_full=payload == "full")
-    start = parse_position(after)
-    stopped = stop or threading.Event()
+    start, head, closed = parse_position(after), journal.head(), threading.Event()
+    if start[0] > head:
+        raise ConflictError(
+            f"the journal of project {alma.project_id!r} ends with record {head}, before the position {after}: the store is an older copy, and its "
+            f"next events would be missed; read from {head} on, or from the beginning"
+        )
     if not follow:
-        return Events(journal.read(start, upto=journal.head()), stopped.set)
+        return Events(journal.read(start, upto=head), closed)
     watch = Watch(alma)
-
-    def close() -> None:
-        stopped.set()
-        watch.wake()
-
-    return Events(_follow(alma, journal, watch, start, stopped, close), close)
+    return Events(_follow(alma, journal, watch, start, [closed] if stop is None else [closed, stop]), closed, watch.wake)
 
 
 def read_event(alma: ALMA, position: str, *, access: Access | None = None, payload: Payload = "thin") -> MemoryEvent | None:
@@ -132,23 +176,30 @@ def named_id(*parts: str | int) -> str:
 
 
 def _follow(
-    alma: ALMA, journal: "Journal", watch: Watch, start: Position, stopped: threading.Event, close: Callable[[], None]
+    alma: ALMA, journal: "Journal", watch: Watch, start: Position, stops: Sequence[threading.Event]
 ) -> Iterator[MemoryEvent]:
     """Yields events until stopped, those of new records as they come."""
+
+    def close() -> None:
+        stops[0].set()
+        watch.wake()
+
+    def is_stopped() -> bool:
+        return any(stop.is_set() for stop in stops)
+
     remove = alma.before_close(close)
     journal.replayed_upto = journal.head()
     try:
-        while not stopped.is_set():
-            head = journal.head()
-            for event in journal.read(start, upto=head):
+        while not is_stopped():
+            for event in journal.read(start):
                 yield event
-                if stopped.is_set():
+                if is_stopped():
                     return
-            start = max(start, (head, LAST))
-            while not stopped.is_set() and not watch.wait(LONGEST_WAIT):
+            start = max(start, (journal.seq, LAST))
+            while not is_stopped() and not watch.wait(LONGEST_WAIT):
                 pass
     except StorageError:
-        if not stopped.is_set():
+        if not is_stopped():
             raise
     finally:
         remove()

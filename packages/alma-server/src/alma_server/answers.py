@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Engine, Integer, MetaData, String, Table, Text, delete, insert, select, update
@@ -12,11 +12,10 @@ from sqlalchemy.exc import IntegrityError
 
 from alma_events.service_db import create_tables
 from alma_server.problems import ProblemError
+from alma_server.sent import RUNNING_SECONDS, Sent
 
 KEPT_SECONDS = 24 * 3600
 """How long an answer is kept."""
-RUNNING_SECONDS = 30
-"""How long a request counts as running after the last sign of its process. After that a repeated request is carried out."""
 
 _ID = re.compile(r"[\w.:@+-]{0,100}", re.ASCII)
 _METADATA = MetaData()
@@ -31,20 +30,6 @@ _TABLE = Table(
     Column("refs", Text, nullable=False),
     Column("expires", BigInteger, nullable=False, index=True),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A request with a key: digests of whose it is, of its key and route, and of its body."""
-
-    token: str
-    key: str
-    route: str
-    body_sha256: str
-
-    def where(self) -> Any:
-        """Returns the condition that finds its row."""
-        return (_TABLE.c.token == self.token) & (_TABLE.c.key == self.key) & (_TABLE.c.route == self.route)
 
 
 class Answers:
@@ -65,7 +50,7 @@ class Answers:
         try:
             with self._engine.begin() as connection:
                 connection.execute(delete(_TABLE).where(_TABLE.c.expires <= now))
-                row = connection.execute(select(_TABLE).where(sent.where())).one_or_none()
+                row = connection.execute(select(_TABLE).where(_where(sent))).one_or_none()
                 if row is None:
                     connection.execute(insert(_TABLE).values(new))
                     return None
@@ -79,7 +64,7 @@ class Answers:
 
     def keep_running(self, sent: Sent) -> None:
         """Says that a request still runs."""
-        running = update(_TABLE).where(sent.where(), _TABLE.c.is_done == 0)
+        running = update(_TABLE).where(_where(sent), _TABLE.c.is_done == 0)
         with self._engine.begin() as connection:
             connection.execute(running.values(expires=int(self._clock()) + RUNNING_SECONDS))
 
@@ -88,12 +73,17 @@ class Answers:
         _check(refs)
         values = {"is_done": 1, "refs": json.dumps(refs), "expires": int(self._clock()) + KEPT_SECONDS}
         with self._engine.begin() as connection:
-            connection.execute(update(_TABLE).where(sent.where()).values(values))
+            connection.execute(update(_TABLE).where(_where(sent)).values(values))
 
     def forget(self, sent: Sent) -> None:
         """Forgets a request that was refused, so that it may be sent again."""
         with self._engine.begin() as connection:
-            connection.execute(delete(_TABLE).where(sent.where()))
+            connection.execute(delete(_TABLE).where(_where(sent)))
+
+
+def _where(sent: Sent) -> Any:
+    """Returns the condition that finds the row of a request."""
+    return (_TABLE.c.token == sent.token) & (_TABLE.c.key == sent.key) & (_TABLE.c.route == sent.route)
 
 
 def _still_running() -> ProblemError:

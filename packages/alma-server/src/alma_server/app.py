@@ -15,7 +15,7 @@ from alma_server.entry import Entry
 from alma_server.health import health_router, whoami_router
 from alma_server.problems import handle_problems
 from alma_server.requests import Requests
-from alma_server.routes import all_routers
+from alma_server.routes import all_routers, legacy
 from alma_server.routes.document import describe_once
 from alma_server.service import Service
 from alma_server.settings import ServerSettings
@@ -64,6 +64,8 @@ def create_app(
     for router in (whoami_router, events_router, *all_routers()) if settings.has_api else ():
         in_path = [Depends(_name_project)] if router.prefix.startswith("/projects/{project}") else []
         app.include_router(router, prefix="/v1", dependencies=in_path)
+    if settings.has_api and settings.legacy:
+        app.include_router(legacy.router)
     describe_once(app)
     app.add_middleware(BareAddresses, apart=APART)
     if settings.allowed_origins:

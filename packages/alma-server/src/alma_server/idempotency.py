@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from fastapi import Depends, Header, Request
 
 from alma.errors import MemoryNotFoundError
-from alma_server.answers import RUNNING_SECONDS, Answers, Sent
 from alma_server.asking import Asked, AskedDep
 from alma_server.problems import ProblemError
+from alma_server.sent import RUNNING_SECONDS, Sent
 
 if TYPE_CHECKING:
     from alma import ALMA
+    from alma_server.answers import Answers
 
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ async def _beat(asked: Asked, answers: "Callable[[ALMA], Answers]", sent: Sent) 
 
 
 def _write_once(
-    answers: Answers,
+    answers: "Answers",
     sent: Sent,
     alma: "ALMA",
     call: "Callable[[ALMA], T]",

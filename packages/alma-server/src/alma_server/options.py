@@ -35,7 +35,7 @@ class ServerBlock(BaseModel):
     max_body: Annotated[int, Field(ge=1, le=1024 * MIB)] = MIB
     rate: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
     burst: Annotated[float, Field(ge=100.0, allow_inf_nan=False)] = 1000.0
-    readers: Annotated[int, Field(ge=1, le=64)] = 4
+    readers: Annotated[int, Field(ge=1, le=64)] = 2
     waiting: Count = 128
     streams: Count = 2000
     open_projects: Count = 64

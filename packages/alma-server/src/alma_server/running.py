@@ -7,8 +7,8 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.lifespan.on import LifespanOn
 from uvicorn.supervisors import Multiprocess
 
-from alma.errors import StorageError
+from alma.errors import AlmaError, StorageError
 from alma_access import Access, TokenFile
 from alma_access.serving.headers import HeaderDeadline
 from alma_access.serving.logs import log_in_lines
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 MCP_PATH = "/mcp"
+WORKER_SECONDS = 30
+"""A worker that says nothing for this long is replaced; on a busy machine one needs several seconds to load the libraries."""
 _SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -69,7 +71,8 @@ def make_app(options: Options) -> ASGIApp:
         settings=options.settings,
         check_ready=functools.partial(_check_ready, opening),
     )
-    mcp = _mcp_app(options, opening, tokens) if options.block.only != "api" else None
+    has_mcp = options.block.only != "api" and find_spec("alma_mcp") is not None
+    mcp = _Later(functools.partial(_make_mcp, options, opening, tokens)) if has_mcp else None
     app.router.lifespan_context = _with_store(app, opening, mcp)
     return app if mcp is None else _Doors(app, mcp, options.block.root_path)
 
@@ -90,9 +93,38 @@ class _Doors:
             await self._api(scope, receive, send)
 
 
-def _mcp_app(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp | None:
-    if find_spec("alma_mcp") is None:
-        return None
+class _Later:
+    """Application that is made in a thread, as what it imports takes long, when it is asked first or before. Used from one event loop."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: asyncio.Task[tuple[ASGIApp, LifespanOn]] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app, _ = await self.load()
+        await app(scope, receive, send)
+
+    def load(self) -> "asyncio.Future[tuple[ASGIApp, LifespanOn]]":
+        """Begins to make the application, unless that is under way or done. One caller that is cancelled ends nothing for others."""
+        if self._made is None:
+            self._made = asyncio.create_task(self._start())
+        return asyncio.shield(self._made)
+
+    async def close(self) -> None:
+        """Ends the application, if it was made."""
+        if self._made is not None:
+            await (await self._made)[1].shutdown()
+
+    async def _start(self) -> tuple[ASGIApp, LifespanOn]:
+        app = await asyncio.to_thread(self._make)
+        config = uvicorn.Config(app, lifespan="on", log_config=None)
+        config.load()
+        lifespan = LifespanOn(config)
+        await lifespan.startup()
+        return app, lifespan
+
+
+def _make_mcp(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp:
     from alma_mcp import create_server, http_app
 
     block = options.block
@@ -106,36 +138,31 @@ def _mcp_app(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp | 
     )
 
 
-def _with_store(app: FastAPI, opening: Opening, mcp: ASGIApp | None) -> Any:
-    """Returns the life of a server: the store is opened beside it, and closed after the last request."""
+def _with_store(app: FastAPI, opening: Opening, mcp: _Later | None) -> Any:
+    """Returns the life of a server: the store is opened beside it, then the MCP server is made; the store is closed after the last request."""
     api = app.router.lifespan_context
 
     @asynccontextmanager
     async def live(app: FastAPI) -> AsyncIterator[None]:
-        opening.start()
+        preparing = asyncio.create_task(_prepare(opening, mcp))
         try:
-            async with api(app), _living(mcp):
+            async with api(app):
                 yield
         finally:
+            preparing.cancel()
+            if mcp is not None:
+                await mcp.close()
             await asyncio.to_thread(opening.close)
 
     return live
 
 
-@asynccontextmanager
-async def _living(app: ASGIApp | None) -> AsyncIterator[None]:
-    """Runs the start and the end of an application that stands within another."""
-    if app is None:
-        yield
-        return
-    config = uvicorn.Config(app, lifespan="on", log_config=None)
-    config.load()
-    lifespan = LifespanOn(config)
-    await lifespan.startup()
-    try:
-        yield
-    finally:
-        await lifespan.shutdown()
+async def _prepare(opening: Opening, mcp: _Later | None) -> None:
+    """Opens the store, and makes the MCP server when the store is open."""
+    with suppress(AlmaError):  # a request tries again, and reports it
+        await asyncio.wrap_future(opening.start())
+    if mcp is not None:
+        await mcp.load()
 
 
 def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvicorn.Config:
@@ -150,6 +177,7 @@ def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvi
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_worker_healthcheck=WORKER_SECONDS,
         timeout_graceful_shutdown=round(block.drain_seconds),
         server_header=False,
         ws="none",

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from alma_access import Tokens
-from alma_events.service_db import service_engine
-from alma_server.answers import Answers
 from alma_server.limits import Limits
 from alma_server.metrics import Metrics
 from alma_server.projects import Projects
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from alma import ALMA
+    from alma_server.answers import Answers
     from alma_server.stream import Streams
 
 
@@ -57,8 +56,11 @@ class Service:
             check_ready,
         )
 
-    def answers(self, alma: "ALMA") -> Answers:
-        """Returns the answers to repeated requests beside a store."""
+    def answers(self, alma: "ALMA") -> "Answers":
+        """Returns the answers to repeated requests beside a store. The first time loads SQLAlchemy, which the start does without."""
+        from alma_events.service_db import service_engine
+        from alma_server.answers import Answers
+
         engine = service_engine(alma)
         found = self._answers.get(engine)
         return found or self._answers.setdefault(engine, Answers(engine))

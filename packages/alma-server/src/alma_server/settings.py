@@ -22,7 +22,8 @@ class ServerSettings:
     """Answer clients of alma-memory at `POST /`."""
     max_body: int = MIB
     body_seconds: float = 30.0
-    readers: int = 4
+    readers: int = 2
+    """Threads that read. More take turns at the interpreter: with 4, two thirds of the reads a second of 1; see docs/guides/server.md."""
     writers: int = 1
     waiting: int = 128
     """Calls of each sort that may wait for a thread; a further one is answered 503."""

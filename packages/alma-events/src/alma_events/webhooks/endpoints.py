@@ -34,7 +34,7 @@ from alma.storage.relational.seal import OpenSeal, Seal
 from alma.text import quoted
 from alma.types.identity import from_micros
 from alma_access import ANY, NONE, Access
-from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, service_engine
+from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, empty_log, service_engine
 from alma_events.webhooks.config import ALL_USERS, NO_USERS, WebhookConfig
 from alma_events.webhooks.guard import Resolve, check_target, resolve_host
 from alma_events.webhooks.rows import NEW, WAITING, Delivery, Position, WebhookDeliveryStatus
@@ -360,6 +360,7 @@ class Endpoints:
         settings = _Settings(found["config"], found["access"], [tuple(each) for each in found["keys"]])
         if self._seal.is_secret and not row.is_sealed:
             self._replace(row, settings)
+            empty_log(self.engine)
         return settings
 
     def _endpoint(self, row: Row[Any]) -> Endpoint:

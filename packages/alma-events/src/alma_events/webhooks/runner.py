@@ -31,7 +31,9 @@ from alma_events.webhooks.sources import GONE, Source
 _LOG = logging.getLogger("alma")
 
 CONCURRENCY = 4
-"""Requests to one endpoint at once; one while its last attempt failed, so that slow receivers do not hold the slots of all."""
+"""Requests to one endpoint at once; one after `FAILURES_IN_A_ROW`, so that receivers which time out do not hold the slots of all."""
+
+FAILURES_IN_A_ROW = 3
 
 MOST_WAITING = 10_000
 PORTION = 256
@@ -188,7 +190,7 @@ class Runner:
         return min(TICK_SECONDS, max(0.005, self._batch_due(max(due, self._health.hold_until)) - self._clock()))
 
     def _is_full(self) -> bool:
-        return len(self._away) >= (1 if self._health.failures else CONCURRENCY)
+        return len(self._away) >= (1 if self._health.failures >= FAILURES_IN_A_ROW else CONCURRENCY)
 
     async def _attempt(self, taken: Sequence[Reference]) -> None:
         attempts: list[Attempt] = []

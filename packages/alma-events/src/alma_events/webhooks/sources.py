@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from alma.errors import ConflictError
 from alma_access import Access
 from alma_events.filtering import Reader, Selection
 from alma_events.mapping import LAST
-from alma_events.reading import Journal, read_event
+from alma_events.reading import Journal
 from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
@@ -60,8 +60,9 @@ class JournalSource:
         self._endpoint, self._config = endpoint, endpoint.config
         self._access: Access = endpoint.access
         types = [str(each) for each in self._config.events] or None
-        selection = Selection.of(types, self._config.agents, self._config.kinds)
-        self._journal = Journal(alma, Reader(self._access, alma.agents), selection, chains=False)
+        self._selection = Selection.of(types, self._config.agents, self._config.kinds)
+        self._journal = Journal(alma, Reader(self._access, alma.agents), self._selection, chains=False)
+        self._cached: _Cached | None = None
         self._recorded = 0
         self._position, self._replay_until = endpoint.position, 0
         self._matched: str | None = None
@@ -126,8 +127,27 @@ class JournalSource:
     def _render(self, reference: Reference) -> MemoryEvent | None:
         if reference.body is not None:
             return self._render_kept(reference.body, reference)
-        event = read_event(self._alma, str(reference.at), access=self._access, payload=self._config.payload)
+        event = self._events_of(reference.at.seq).get(reference.at)
         return event and replace(event, previous=reference.previous, replayed=reference.is_replay)
+
+    def _events_of(self, seq: int) -> Mapping[Position, MemoryEvent]:
+        """Returns the events of a record as they may be sent now. Those of the record that was read last are kept, for it may have thousands, while
+        nothing but additions was written since."""
+        head, cached = self._journal.head(), self._cached
+        if cached is not None and cached.seq == seq and (cached.head == head or self._are_additions(cached.head)):
+            self._cached = replace(cached, head=head)
+            return cached.events
+        reader = Reader(self._access, self._alma.agents)
+        journal = Journal(self._alma, reader, self._selection, is_full=self._config.payload == "full", chains=False)
+        events = {Position(each.seq, each.index): each for each in journal.read((seq - 1, LAST), upto=seq)}
+        self._cached = _Cached(seq, head, events)
+        return events
+
+    def _are_additions(self, head: int) -> bool:
+        """Returns whether few records were written since, all of which only add something."""
+        with closing(self._alma.storage.project(self._alma.project_id).entries(after=head)) as entries:  # type: ignore[type-var] # a generator
+            newer = list(islice(entries, MOST_ADDITIONS + 1))
+        return len(newer) <= MOST_ADDITIONS and all(each.operation in ADDITIONS and not each.is_purged for each in newer)
 
     def _render_kept(self, body: str, reference: Reference) -> MemoryEvent | None:
         """Returns an event of a learned rule, whose numbers are kept; nothing if the user that it was of is forgotten."""
@@ -165,6 +185,18 @@ class JournalSource:
                 connection.execute(delete(deliveries).where(mine, succeeded, deliveries.c.seq <= row.seq))
             connection.execute(delete(deliveries).where(mine, failed, deliveries.c.at < self._clock() - FAILED_KEPT_SECONDS))
 
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """The events of a record, as they were at a head of the journal."""
+
+    seq: int
+    head: int
+    events: Mapping[Position, MemoryEvent]
+
+
+ADDITIONS = frozenset({"learn", "learn_many", "record_usage", "record_feedback", "episode_begin", "episode_step", "episode_end"})
+MOST_ADDITIONS = 32
 
 GONE = "gone"
 """The error of an attempt that was not made, because there is nothing to send any more."""

@@ -98,10 +98,12 @@ class Worker:
 
     async def _reconcile(self, slots: asyncio.Semaphore, executor: Executor) -> None:
         wanted = await self._loop.run_in_executor(executor, self._wanted)
-        for name, (version, _, task) in list(self._runners.items()):
-            if wanted.get(name) != version:
-                await self._cancel([task] if task is not None else [])
-                del self._runners[name]
+        for name in [name for name, (version, *_) in self._runners.items() if wanted.get(name) != version]:
+            _, runner, task = self._runners.pop(name)
+            if runner is not None and task is not None:
+                runner.stop()
+                await asyncio.wait([task], timeout=STOP_SECONDS)
+                await self._cancel([task])
         for name, version in wanted.items():
             if name not in self._runners and not self._is_stopping:
                 runner = await self._loop.run_in_executor(executor, self._make, name, slots, executor)

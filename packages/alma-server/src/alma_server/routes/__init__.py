@@ -2,7 +2,9 @@
 
 from fastapi import APIRouter
 
-from alma_server.routes import admin, ask, episodes, memories, record, transfer, upkeep, workflows
+from alma_server.routes import admin, ask, episodes, legacy, memories, record, transfer, upkeep, workflows
+
+__all__ = ["all_routers", "legacy"]
 
 
 def all_routers() -> list[APIRouter]:

@@ -9,7 +9,7 @@ from alma.types import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 from alma_server.asking import AskedDep
 from alma_server.routes.answers import Retrieved, found_in
-from alma_server.routes.bodies import Assess, Check, Name, Retrieve, Text
+from alma_server.routes.bodies import Assess, Check, Line, Name, Retrieve
 from alma_server.routes.scope import arguments_of
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ async def assess(body: Assess, asked: AskedDep) -> Assessment:
 @router.get("/strategies", operation_id="strategies")
 async def strategies(
     asked: AskedDep,
-    task: Annotated[Text | None, Query()] = None,
+    task: Annotated[Line | None, Query()] = None,
     agent: Annotated[Name | None, Query()] = None,
     user_id: Annotated[Name | None, Query()] = None,
     task_type: Annotated[Name | None, Query()] = None,
-    among: Annotated[list[Text] | None, Query(max_length=100)] = None,
+    among: Annotated[list[Line] | None, Query(max_length=100)] = None,
     explore: bool = False,
     include_steps: bool = False,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,

@@ -11,6 +11,8 @@ LARGEST_BATCH = 1_000
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=200_000)]
+Line = Annotated[str, Field(min_length=1, max_length=4_000)]
+"""Text in an address."""
 Names = Annotated[list[Name], Field(max_length=LARGEST_BATCH)]
 Metadata = dict[str, Any] | None
 Moment = datetime | None

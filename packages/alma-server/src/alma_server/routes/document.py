@@ -3,8 +3,6 @@
 python -m alma_server.routes.document > docs/reference/openapi.json
 """
 
-import json
-import sys
 from typing import Any
 
 from fastapi import FastAPI
@@ -83,12 +81,3 @@ def api_document() -> dict[str, Any]:
         raise ConfigurationError(f"the document needs no memory of {project}")
 
     return create_app(open_nothing, GivenTokens(())).openapi()
-
-
-def text_of(document: dict[str, Any]) -> str:
-    """Returns a document as the text of a file."""
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(text_of(api_document()))

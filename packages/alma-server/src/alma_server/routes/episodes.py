@@ -14,7 +14,7 @@ from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Begun, Observed, found_in
 from alma_server.routes.bodies import Act, Begin, End, Observe
 from alma_server.routes.places import place
-from alma_server.routes.scope import Reader, ReaderDep, arguments_of, fields_of
+from alma_server.routes.scope import Reader, ReaderDep, arguments_of, fields_of, plain_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +35,8 @@ async def begin(body: Begin, asked: AskedDep, once: OnceDep) -> Begun:
     given = arguments_of(asked, body, "max_tokens")
     begun = await once.write(
         lambda alma: _begin(alma, body, given),
-        remember=lambda made: [made.episode.id],
-        recall=lambda alma, ids: _show_again(alma, body, given, alma.get_episode(ids[0])),
+        remember=lambda made: "" if body.episode_id else made.episode.id,
+        recall=lambda alma, made: _show_again(alma, body, given, alma.get_episode(body.episode_id or made)),
     )
     place(asked, "episodes", begun.episode.id)
     return begun
@@ -99,7 +99,7 @@ async def observe(episode_id: str, body: Observe, asked: AskedDep, reader: Reade
         return Observed(memory_ids=cited)
 
     return await once.write(
-        call, remember=lambda found: found.memory_ids, recall=lambda _, memory_ids: Observed(memory_ids=memory_ids)
+        call, remember=lambda found: plain_ids(found.memory_ids), recall=lambda _, memory_ids: Observed(memory_ids=memory_ids)
     )
 
 
@@ -109,7 +109,7 @@ async def end(episode_id: str, body: End, asked: AskedDep, reader: ReaderDep, on
     asked.require("write")
     return await once.write(
         lambda alma: _end(alma, asked, reader, episode_id, body),
-        remember=lambda ended: ended.id,
+        remember=lambda _: True,
         recall=lambda alma, _: reader.episode(alma, episode_id),
     )
 

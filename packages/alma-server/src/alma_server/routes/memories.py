@@ -14,7 +14,7 @@ from alma_server.asking import AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.paging import LARGEST_PAGE, make_cursor, read_cursor, show_next
 from alma_server.routes.answers import Forgotten, Learned, Page, forgotten_by
-from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Moment, Name, Text
+from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Line, Moment, Name
 from alma_server.routes.listing import Listing
 from alma_server.routes.places import place
 from alma_server.routes.scope import Reader, ReaderDep, fields_of, forget_named, forget_preferences
@@ -118,7 +118,7 @@ async def outcomes_behind(
 async def explain_retrieval(
     memory_id: str,
     asked: AskedDep,
-    task: Annotated[Text, Query()],
+    task: Annotated[Line, Query()],
     agent: Annotated[Name | None, Query()] = None,
     user_id: Annotated[Name | None, Query()] = None,
     task_type: Annotated[Name | None, Query()] = None,

@@ -14,7 +14,7 @@ from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Learned, Settled
 from alma_server.routes.bodies import Feedback, Learn, LearnBatch, Scoped, Settle, Usage
 from alma_server.routes.places import place
-from alma_server.routes.scope import arguments_of, read_as
+from alma_server.routes.scope import arguments_of, plain_ids, read_as
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -68,7 +68,12 @@ async def record_usage(body: Usage, asked: AskedDep, once: OnceDep) -> UsageRepo
         report = alma.record_usage(**given)
         return report.model_copy(update={"unknown": (*hidden, *report.unknown)})
 
-    return await once.write(call, remember=_of_usage, recall=lambda _, refs: UsageReport(**refs))
+    def recall(_: "ALMA", counted: dict[str, list[str]]) -> UsageReport:
+        known = {each for ids in counted.values() for each in ids}
+        named = dict.fromkeys([*body.retrieved_memory_ids, *(body.used_memory_ids or ())])
+        return UsageReport.model_validate({**counted, "unknown": [each for each in named if each not in known]})
+
+    return await once.write(call, remember=_counted, recall=recall)
 
 
 @router.post("/feedback", operation_id="record_feedback")
@@ -82,7 +87,11 @@ async def record_feedback(body: Feedback, asked: AskedDep, once: OnceDep) -> Fee
             return FeedbackReport(counted=(), unknown=tuple(hidden))
         return alma.record_feedback(**given)
 
-    return await once.write(call, remember=_of_feedback, recall=lambda _, refs: FeedbackReport(**refs))
+    def recall(_: "ALMA", is_counted: bool) -> FeedbackReport:
+        ids = (body.memory_id,)
+        return FeedbackReport(counted=ids, unknown=()) if is_counted else FeedbackReport(counted=(), unknown=ids)
+
+    return await once.write(call, remember=lambda report: bool(report.counted), recall=recall)
 
 
 @router.post("/settle", operation_id="settle")
@@ -91,25 +100,31 @@ async def settle(body: Settle, asked: AskedDep, once: OnceDep) -> Settled:
     asked.require("judge")
     episodes = await once.write(
         lambda alma: _settle(alma, asked, body),
-        remember=lambda settled: [each.id for each in settled],
-        recall=lambda alma, ids: [alma.get_episode(each) for each in ids],
+        remember=len,
+        recall=lambda alma, _: _named(alma, asked, body),
     )
     return Settled(episodes=episodes)
 
 
 def _settle(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:
-    reader = read_as(asked, body.agent, body.user_id)
     given: dict[str, Any] = {"outcome": body.outcome, "reason": body.reason, "source": asked.access.source}
+    episodes = _named(alma, asked, body)
+    if body.run_id is None:
+        return [alma.settle(episodes[0].id, **given)]
+    return alma.settle(run_id=body.run_id, **given)
+
+
+def _named(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:
+    """Returns the episodes of a request. `MemoryNotFoundError` if there is none, or one that this token cannot read."""
+    reader = read_as(asked, body.agent, body.user_id)
     if (body.episode_id is None) == (body.run_id is None):
         raise ValidationError("give an episode_id or a run_id, and not both")
     if body.episode_id is not None:
-        return [alma.settle(reader.episode(alma, body.episode_id).id, **given)]
+        return [reader.episode(alma, body.episode_id)]
     of_run = alma.run_episodes(body.run_id or "")
     if not of_run:
         raise MemoryNotFoundError("there is no such episode that this token can read")
-    for episode in of_run:
-        reader.episode(alma, episode.id)
-    return alma.settle(run_id=body.run_id or "", **given)
+    return [reader.episode(alma, episode.id) for episode in of_run]
 
 
 def _hidden(alma: "ALMA", asked: Asked, body: Scoped, memory_ids: Sequence[str]) -> list[str]:
@@ -120,9 +135,6 @@ def _hidden(alma: "ALMA", asked: Asked, body: Scoped, memory_ids: Sequence[str])
     return [each for each in dict.fromkeys(memory_ids) if not reader.can_read(alma, each)]
 
 
-def _of_usage(report: UsageReport) -> dict[str, list[str]]:
-    return {name: list(getattr(report, name)) for name in ("used", "ignored", "neutral", "unknown")}
-
-
-def _of_feedback(report: FeedbackReport) -> dict[str, list[str]]:
-    return {"counted": list(report.counted), "unknown": list(report.unknown)}
+def _counted(report: UsageReport) -> dict[str, list[str]]:
+    """Returns the ids that were counted. Those of nothing may be any words, and are not kept."""
+    return {name: plain_ids(getattr(report, name)) for name in ("used", "ignored", "neutral")}

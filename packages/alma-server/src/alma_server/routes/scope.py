@@ -4,6 +4,7 @@ A memory that it may not read is not there: the error is the same, word for word
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MOST_UNCONFIRMED = 100
 """Memories that a call may erase without a confirmation."""
 
+_PLAIN = re.compile(r"[\w.:@+-]{1,100}", re.ASCII)
 _NO_MEMORY = "there is no such memory that this token can read"
 _NO_EPISODE = "there is no such episode that this token can read"
 
@@ -141,6 +143,11 @@ def _may_forget(alma: "ALMA", reader: Reader, memory_id: str, *, purge: bool, is
     if purge and memory.user_id is None and not reader.is_for_all_users:
         return False
     return isinstance(memory, UserPreference) is is_preference and reader.owns(memory)
+
+
+def plain_ids(memory_ids: Sequence[str]) -> list[str]:
+    """Returns the ids that may be kept for a repeated request: an id of a foreign file may be any words."""
+    return [each for each in memory_ids if _PLAIN.fullmatch(each)]
 
 
 def confirmation_of(memory_ids: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from alma_server.routes.scope import (
     fields_of,
     forget_named,
     forget_preferences,
+    plain_ids,
     read_as,
     require_all_users,
 )
@@ -43,7 +44,7 @@ async def forget(body: Forget, asked: AskedDep, once: OnceDep) -> Forgotten:
     asked.require("forget")
     done = await once.write(
         lambda alma: _forget(alma, asked, body),
-        remember=lambda done: {"seqs": done.seqs, "memory_ids": done.memory_ids},
+        remember=lambda done: {"seqs": done.seqs, "memory_ids": plain_ids(done.memory_ids)},
         recall=lambda _, refs: _forgotten_before(body, refs),
     )
     if body.purge:
@@ -58,7 +59,7 @@ async def forget_user(user_id: str, body: ForgetUser, asked: AskedDep, once: Onc
     named = asked.user(user_id) or user_id
     done = await once.write(
         lambda alma: forgotten_by([alma.forget_user(named, dry_run=body.dry_run)], unknown=[], dry_run=body.dry_run),
-        remember=lambda done: {"seqs": done.seqs, "memory_ids": done.memory_ids},
+        remember=lambda done: {"seqs": done.seqs, "memory_ids": plain_ids(done.memory_ids)},
         recall=lambda _, refs: _forgotten_before(body, refs),
     )
     if not body.dry_run:
@@ -89,7 +90,7 @@ async def release_quarantined(body: Release, asked: AskedDep, once: OnceDep) -> 
         held = {each.id for each in alma.quarantined(100_000) if reader.owns(each) and reader.sees_user(each.user_id)}
         return alma.release_quarantined([each for each in body.memory_ids if each in held])
 
-    return Released(memory_ids=await once.write(call, remember=lambda released: released))
+    return Released(memory_ids=await once.write(call, remember=plain_ids))
 
 
 @router.get("/journal", operation_id="journal")

@@ -1,0 +1,29 @@
+"""The documents of the API are those of its routes, and name each operation as the library does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from api_document import REFERENCE, documents
+
+DOCUMENTS = documents()
+
+OWN = {
+    *("live", "ready", "version", "metrics", "whoami", "list_tokens", "create_token", "revoke_token", "get_job", "get_export"),
+    *("forget_memory", "episode_step", "episode_observe", "episode_end", "export_user", "journal", "agents", "events"),
+}
+"""Operations that are of the server, or of what a method of the library returns."""
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_a_committed_document_is_what_the_routes_say(file: Path) -> None:
+    assert file.read_text(encoding="utf-8") == DOCUMENTS[file], "run `python tests/support/api_document.py`"
+
+
+def test_operations_are_named_as_methods_of_the_library() -> None:
+    document = json.loads((REFERENCE / "openapi.json").read_text(encoding="utf-8"))
+    named = {operation["operationId"] for methods in document["paths"].values() for operation in methods.values()}
+    assert document["openapi"].startswith("3.1")
+    assert {name for name in named - OWN if not hasattr(ALMA, name)} == set()
