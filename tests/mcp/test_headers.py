@@ -10,7 +10,7 @@ import uvicorn
 from anyio.abc import SocketStream
 from starlette.responses import PlainTextResponse
 
-from alma_mcp import headers
+from alma_access.serving import headers
 
 pytestmark = pytest.mark.anyio
 

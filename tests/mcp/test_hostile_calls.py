@@ -9,8 +9,8 @@ from mcp.client import Client
 
 from alma import ALMA
 from alma.errors import StorageError
+from alma_access.serving.opening import Opening
 from alma_mcp import create_server
-from alma_mcp.opening import Opening
 from alma_mcp.tools import TOOLS
 from mcp_servers import CALLS_OF_AGENTS, CALLS_OF_NO_AGENT, answer, make_project, refusal
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from alma_mcp.logs import LONGEST, OneLine
+from alma_access.serving.logs import LONGEST, OneLine
 
 
 def formatted(message: str, error: Exception | None = None) -> str:

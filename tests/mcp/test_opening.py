@@ -7,7 +7,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import StorageError
-from alma_mcp.opening import Opening
+from alma_access.serving.opening import Opening
 
 pytestmark = pytest.mark.any_version
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import AlmaError
-from alma.storage.relational import commits
+from alma.storage.relational.session import COMMITS
 from alma.telemetry import Operation, watch
 from alma_events.filtering import Reader, Selection
 from alma_events.forming import FORMING, RuleState, rule_events
@@ -24,8 +24,9 @@ _LOG = logging.getLogger("alma")
 CLOSING = 2.0
 """Seconds that the closing of a store waits for its last events to be read."""
 
-PAUSE = 0.002
-"""Seconds between a commit and the reading of it: a program that writes on is read in portions, and seldom waits for the reader."""
+SOON, PAUSE = 0.002, 0.01
+"""Seconds between a commit and the reading of it: the second while a program writes on, which is then read in portions and seldom waits for
+the reader."""
 
 RULES_EVERY, RULES_SHARE = 0.2, 10
 """Learned rules are looked at this many seconds after an outcome, or this many times as long as the last look took."""
@@ -64,15 +65,15 @@ class Feed:
         """Emits events of these types from now on; `None` is for all."""
         with self._lock:
             self._types = types
-            others = tuple(each for each in commits.followers if each != self._follow)
-            commits.followers = (*others, self._follow) if self._is_wanted() else others
+            others = tuple(each for each in COMMITS.followers if each != self._follow)
+            COMMITS.followers = (*others, self._follow) if self._is_wanted() else others
             if not self._is_wanted():
                 self._places.clear()
             if not self._wants(_READS):
                 for stop in self._unwatch.values():
                     stop()
                 self._unwatch.clear()
-        for room in list(commits.opened.values()):
+        for room in list(COMMITS.opened.values()):
             self._begin(room)
 
     def stop(self) -> None:
@@ -88,7 +89,7 @@ class Feed:
 
     def _follow(self, project: Any, seq: int) -> None:
         """Notes a commit, or with `seq` 0 that a project was opened. Called by the one who committed or opened: it never raises."""
-        room = commits.opened.get(id(project))
+        room = COMMITS.opened.get(id(project))
         if room is not None and seq:
             self._reading.put((room, seq))
         elif room is not None:
@@ -146,10 +147,9 @@ class Feed:
     def _emit_journal(self, alma: ALMA, place: _Place) -> None:
         types = None if self._types is None else frozenset(map(str, self._types))
         journal = Journal(alma, Reader(None, {}), Selection(types, None, None), chains=False, replayed_upto=place.after[0])
-        head = journal.head()
-        for event in journal.read(place.after, upto=head):
+        for event in journal.read(place.after):
             self._emit(event)
-        place.after = (head, LAST)
+        place.after = (journal.seq, LAST)
 
     def _learn(self, landed: Sequence[tuple[Any, int]]) -> None:
         """Emits the events of learned rules."""
@@ -215,17 +215,17 @@ class _Worker:
             self._given, self._urgent = SimpleQueue(), threading.Event()
 
     def _run(self, given: "SimpleQueue[Any]") -> None:
-        urgent, is_running = self._urgent, True
+        urgent, is_running, ended = self._urgent, True, 0.0
         while is_running:
             taken = [given.get()]
             if not isinstance(taken[0], _Flushed):
-                urgent.wait(self.pause)
+                urgent.wait(self.pause if monotonic() - ended < self.pause else SOON)
             with suppress(Empty):
                 while True:
                     taken.append(given.get_nowait())
             urgent.clear()
             self._handle_all([each for each in taken if each is not None and not isinstance(each, _Flushed)])
-            is_running = None not in taken
+            is_running, ended = None not in taken, monotonic()
             for each in taken:
                 if isinstance(each, _Flushed):
                     each.set()

@@ -155,8 +155,8 @@ def _of_memories(entry: Entry, meaning: Meaning, find: FindOwners) -> Iterator[D
 
 def _retold(entry: Entry, rows: Collection[str]) -> set[str]:
     """Returns the memories of which only passages changed."""
-    changed = (change for change in entry.changes if change.table == "passage" and _changed(change) - {"is_live"})
-    return {change.key.rpartition("/")[0] for change in changed} - set(rows)
+    passages = ((change.key.rpartition("/")[0], change) for change in entry.changes if change.table == "passage")
+    return {key for key, change in passages if key not in rows and _changed(change) - {"is_live"}}
 
 
 def _owners(changes: Mapping[str, Change | None], find: FindOwners) -> dict[str, Owner]:

@@ -8,7 +8,7 @@ from weakref import ref
 
 from alma import ALMA
 from alma.forking import renewed_in_children
-from alma.storage.relational import commits
+from alma.storage.relational.session import COMMITS
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the journal for what other processes wrote. One look is a query of some 50 µs on SQLite."""
@@ -70,8 +70,8 @@ class _Watches:
     def add(self, watch: Watch) -> None:
         with self._lock:
             self._known = (*(each for each in self._known if each() is not None), ref(watch))
-            if self.ring not in commits.followers:
-                commits.followers = (*commits.followers, self.ring)
+            if self.ring not in COMMITS.followers:
+                COMMITS.followers = (*COMMITS.followers, self.ring)
 
     def ring(self, project: Any, seq: int) -> None:
         """Wakes the watches of a project."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alma_access import Access
-from alma_mcp.opening import Opening
+from alma_access.serving.opening import Opening
 
 if TYPE_CHECKING:
     from alma import ALMA

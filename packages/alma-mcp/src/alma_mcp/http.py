@@ -16,13 +16,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from alma_access import ANY, Tokens
+from alma_access.serving.hosts import Names
 from alma_mcp.bodies import WholeBody
 from alma_mcp.limits import MAX_BODY
-from alma_mcp.names import Names
 
 _LOG = logging.getLogger("alma")
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 PATH = "/mcp"
 
 
@@ -42,10 +41,7 @@ def http_app(
     as the agent and the user that it is bound to, with its rights. A token that is bound to projects is accepted only where `project` names
     one of them.
     """
-    names = Names(
-        [*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *allowed_hosts],
-        [*(f"http://{name}:*" for name in LOOPBACK), *(f"http://{name}" for name in LOOPBACK), *allowed_origins],
-    )
+    names = Names.with_loopback(allowed_hosts, allowed_origins)
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks names by their parts
     inner = server.streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=max_body, transport_security=unchecked, session_idle_timeout=3600.0
@@ -67,10 +63,10 @@ class _Verifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         found = self._tokens.find(token)
         if found is None:
-            _LOG.info("refused a request: %s", self._tokens.refusal(token))
+            _LOG.warning("refused a request: %s", self._tokens.refusal(token))
             return None
         if not found.access.reaches(self._project):
-            _LOG.info("refused a request: the token %r is for another project", found.name)
+            _LOG.warning("refused a request: the token %r is for another project", found.name)
             return None
         return AccessToken(token=found.sha256, client_id=found.name, scopes=[], claims={"access": found.access})
 

@@ -4,7 +4,6 @@ import functools
 import gc
 import os
 import signal
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,9 @@ import anyio
 
 from alma.errors import ConfigurationError
 from alma_access import Access
-from alma_mcp.logs import log_in_lines
-from alma_mcp.opening import Opening
+from alma_access.serving.logs import log_in_lines
+from alma_access.serving.opening import Opening
+from alma_access.serving.sockets import LOOPBACK, open_listener, show_host
 from alma_mcp.server import create_server
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from alma_access import TokenFile, Tokens
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
-BACKLOG = 128
 GRACE_SECONDS = 5
 """How long running requests may take when the server is asked to end. A call that was begun ends in any case."""
 
@@ -61,13 +60,13 @@ def serve_http(
     import uvicorn
 
     from alma_access import TokenFile
-    from alma_mcp.headers import HeaderDeadline
-    from alma_mcp.http import LOOPBACK, PATH, http_app
+    from alma_access.serving.headers import HeaderDeadline
+    from alma_mcp.http import PATH, http_app
 
     log_in_lines()
     opening = Opening(functools.partial(_open, config))
     server = create_server(opening, profile=profile, access=access)
-    listener = _listening(host, port)
+    listener = open_listener(host, port)
     tokens = _chosen(TokenFile(folder), token, access, project)  # last: it may make one, and print it
     app = http_app(
         server,
@@ -77,7 +76,7 @@ def serve_http(
         allowed_origins=allowed_origins,
         max_body=max_body,
     )
-    shown = f"[{host}]" if ":" in host else host
+    shown = show_host(host)
     _report(f"listening on http://{shown}:{listener.getsockname()[1]}{PATH}")
     if shown not in LOOPBACK and not allowed_hosts:
         _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
@@ -125,19 +124,6 @@ def _chosen(file: "TokenFile", token: str | None, access: Access, project: str) 
     elif access != Access():
         raise ConfigurationError("--agent and --user-id bind a new token; this server has tokens: see --tokens and --new-token")
     return file
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(BACKLOG)  # clients may connect from now on, and wait
-    except (OSError, OverflowError) as error:
-        listener.close()
-        raise ConfigurationError(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from error
-    return listener
 
 
 def _end(opening: Opening) -> None:

@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from alma import __version__
 from alma.errors import AlmaError
 from alma_access import Access
+from alma_access.serving.opening import Opening
 from alma_mcp.calls import Calls
-from alma_mcp.opening import Opening
 from alma_mcp.prompts import add_prompts
 from alma_mcp.rejected import rejection
 from alma_mcp.resources import add_resources

@@ -18,7 +18,7 @@ from alma.text import name_nearest, quoted, shortened
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("compression", "federation", "graph", "llm", "server")
+RESERVED = ("compression", "federation", "graph", "llm")
 
 _STORES = ("postgres", "qdrant", "pinecone", "chroma", "azure")
 _SECRETS = ("password", "api_key", "postgres.url", "azure.key")

@@ -282,7 +282,7 @@ class SentenceTransformersSettings(Value):
 
 class Settings(Value):
     """A whole configuration. `storage_dir` is absolute, `lock_timeout` is in seconds. The blocks of other backends are kept but not used
-    by `sqlite`."""
+    by `sqlite`; `server` is that of alma-server, which checks it."""
 
     project_id: Name
     storage: Annotated[str, AfterValidator(check_storage)] = "sqlite"
@@ -306,6 +306,7 @@ class Settings(Value):
     openai: OpenAISettings | None = None
     azure_openai: AzureOpenAISettings | None = None
     sentence_transformers: SentenceTransformersSettings | None = None
+    server: dict[str, Any] | None = None
     webhooks: tuple[dict[str, Any], ...] = Field(default=(), repr=False)
 
     @property

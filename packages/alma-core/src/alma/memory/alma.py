@@ -23,7 +23,6 @@ from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.recording import Recording
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
-from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
 from alma.types.identity import utc_now
 from alma.types.kinds import Verdict, VerdictSource
@@ -32,6 +31,7 @@ from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import RetrievalExplanation
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
+from alma.types.stored import EncryptionKey
 from alma.types.timeline import TemporalFilter
 
 

@@ -42,7 +42,7 @@ from alma.protocols import (
 )
 from alma.retrieval import bm25
 from alma.scoring import Profile
-from alma.storage.relational import commits
+from alma.storage.relational.session import COMMITS
 from alma.text import composed, normalised, quoted, spelt
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.identity import to_micros
@@ -250,10 +250,10 @@ class Room:
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
-        commits.opened[id(self.project)] = self
+        COMMITS.opened[id(self.project)] = self
         self.scopes = self._new_scopes()
         self.projections = OutcomeProjections(self.project, self.store.texts, self.store.agents, self.store.users)
-        for follow in commits.followers:
+        for follow in COMMITS.followers:
             follow(self.project, 0)
 
     def _new_scopes(self) -> Scopes:

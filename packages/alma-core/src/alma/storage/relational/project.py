@@ -28,13 +28,13 @@ from alma.protocols import (
     UsageTotals,
     VectorChanges,
 )
-from alma.storage.relational import commits, readback
+from alma.storage.relational import readback
 from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, read_rows
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
 from alma.storage.relational.seal import Seal, forget_keys, reveal_operation, revealed_hash
-from alma.storage.relational.session import Database, Session
+from alma.storage.relational.session import COMMITS, Database, Session
 from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
@@ -352,7 +352,7 @@ class SQLProject(Lookups):
             yield write
             if write.finish() is None and write.seq == 1:
                 raise _NothingWrittenError
-        for follow in commits.followers:
+        for follow in COMMITS.followers:
             follow(self, write.seq)
 
     @contextmanager
@@ -372,7 +372,7 @@ class SQLProject(Lookups):
                 ended = write.finish()
 
             yield next_write
-        for follow in commits.followers:
+        for follow in COMMITS.followers:
             follow(self, first)
 
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:

@@ -3,11 +3,12 @@ of the store's values."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import accumulate
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from alma.errors import CorruptStoreError, ValidationError
 from alma.text import quoted
@@ -135,3 +136,18 @@ def check_whole(session: Session) -> None:
 def is_whole(session: Session) -> bool:
     """Returns True if the values are those that were stored."""
     return dict(session.all("store_values")).get(CHECKSUM) == checksum(session)
+
+
+class Commits:
+    """Who is called after commits of this process, so that a reader of the journal need not poll for them.
+
+    `followers` are called with the project and the first journal `seq` of a write, in the caller's thread, and with 0 when a project was opened. They
+    must be quick and never raise. `opened` are the open projects by the `id` of their `Project`; an `ALMA` is made of each.
+    """
+
+    def __init__(self) -> None:
+        self.followers: tuple[Callable[[Any, int], object], ...] = ()
+        self.opened: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+COMMITS = Commits()

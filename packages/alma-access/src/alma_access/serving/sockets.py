@@ -1,0 +1,28 @@
+"""The socket that a server listens on."""
+
+import socket
+
+from alma.errors import ConfigurationError
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""Names of this machine in addresses."""
+BACKLOG = 128
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Returns a socket that listens; port 0 is any free one. Clients may connect from now on, and wait. `ConfigurationError` if that fails."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from error
+    return listener
+
+
+def show_host(host: str) -> str:
+    """Returns a host as addresses show it: an address of IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host

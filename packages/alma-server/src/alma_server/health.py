@@ -1,0 +1,89 @@
+"""Routes that say who asks, and how the server is."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from alma import __version__
+from alma.errors import AlmaError
+from alma_server.asking import AskedDep
+from alma_server.problems import ProblemError
+
+whoami_router = APIRouter(tags=["service"])
+health_router = APIRouter(tags=["service"])
+
+
+class WhoAmI(BaseModel):
+    """What a token may do: `*` is any name, an empty `user_id` no user."""
+
+    name: str
+    agent: str
+    user_id: str
+    projects: list[str]
+    rights: list[str]
+    source: str
+    expires: int | None
+
+
+class Status(BaseModel):
+    """State of the server."""
+
+    status: str
+
+
+class Version(BaseModel):
+    """Version of ALMA, and of the API."""
+
+    version: str
+    api: str
+
+
+@whoami_router.get("/whoami", operation_id="whoami")
+async def whoami(asked: AskedDep) -> WhoAmI:
+    """Returns what this token may do: its name, agent, user, projects and rights. `expires` is in microseconds since 1970."""
+    access = asked.access
+    return WhoAmI(
+        name=asked.token.name,
+        agent=access.agent,
+        user_id=access.user_id,
+        projects=list(access.projects),
+        rights=sorted(access.rights),
+        source=access.source,
+        expires=asked.token.expires,
+    )
+
+
+@health_router.get("/health/live", operation_id="live")
+async def live() -> Status:
+    """Answers while the process answers requests."""
+    return Status(status="ok")
+
+
+@health_router.get("/health/ready", operation_id="ready")
+async def ready(request: Request) -> Status:
+    """Answers 200 when the store is open and its journal can be read, else 503 with what is missing."""
+    service = request.app.state.service
+    if service.stopping.is_asked:
+        raise ProblemError(503, "not-ready", "the server ends", headers={"Retry-After": "5"})
+    try:
+        await service.work.health.run(service.check_ready)
+    except AlmaError as error:
+        raise ProblemError(503, "not-ready", str(error), headers={"Retry-After": "1"}) from error
+    return Status(status="ready")
+
+
+@health_router.get("/version", operation_id="version")
+async def version() -> Version:
+    """Returns the versions of ALMA and of the API."""
+    return Version(version=__version__, api="v1")
+
+
+@health_router.get("/metrics", operation_id="metrics", response_class=Response)
+async def metrics(asked: AskedDep) -> Any:
+    """Returns figures for Prometheus. Needs the right `admin`; 501 without the package prometheus-client."""
+    asked.require("admin")
+    service = asked.service
+    service.metrics.note_waiting(service.work.reads.queued)
+    text, media_type = service.metrics.render()
+    return Response(text, media_type=media_type)

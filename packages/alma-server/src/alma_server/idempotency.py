@@ -1,0 +1,129 @@
+"""Writes that happen once, however often they are sent: `OnceDep`.
+
+Every route that writes by POST takes it:
+
+    @router.post("/learn", status_code=201, operation_id="learn")
+    async def learn(asked: AskedDep, once: OnceDep, body: LearnBody) -> OutcomeAnswer:
+        asked.require("write")
+        outcome = await once.write(
+            lambda alma: alma.learn(..., idempotency_key=once.core_key),
+            remember=lambda outcome: [outcome.id],
+            recall=lambda alma, ids: alma.get(ids[0]),
+        )
+        return OutcomeAnswer.of(outcome)
+
+With a header `Idempotency-Key`, `remember` names the ids (and numbers) that the answer can be rendered from, which are kept for a day, never
+words; a repeated request gets what `recall` reads by them, and the header `Idempotent-Replayed: true`. `recall` may be left out where
+`remember` returns the whole result, as counts are. Without the header, `write` is `asked.write`. `once.core_key` is what the core takes as its
+`idempotency_key`: `None` without the header.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from fastapi import Depends, Header, Request
+
+from alma.errors import MemoryNotFoundError
+from alma_server.answers import RUNNING_SECONDS, Answers, Sent
+from alma_server.asking import Asked, AskedDep
+from alma_server.problems import ProblemError
+
+if TYPE_CHECKING:
+    from alma import ALMA
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The way of a writing route to the library. `core_key` is what the core takes as its `idempotency_key`."""
+
+    asked: Asked
+    sent: Sent | None
+
+    @property
+    def core_key(self) -> str | None:
+        """Key of this request for the core, which counts it once in a project even if the answers were lost. `None` without the header."""
+        return None if self.sent is None else _digest("core", self.sent.token, self.sent.route, self.sent.key)
+
+    async def write(
+        self, call: "Callable[[ALMA], T]", *, remember: Callable[[T], Any], recall: "Callable[[ALMA, Any], T] | None" = None
+    ) -> T:
+        """Returns what a call that writes returned, now or when this request was sent first.
+
+        410 if a memory that the first answer names was purged since. A call that raises may be sent again.
+        """
+        sent = self.sent
+        if sent is None:
+            return await self.asked.write(call)
+        answers = self.asked.service.answers
+        beating = asyncio.create_task(_beat(self.asked, answers, sent))
+        try:
+            result, is_replayed = await self.asked.write(
+                lambda alma: _write_once(answers(alma), sent, alma, call, remember, recall)
+            )
+        finally:
+            beating.cancel()
+        if is_replayed:
+            self.asked.respond("Idempotent-Replayed", "true")
+        return result
+
+
+async def _beat(asked: Asked, answers: "Callable[[ALMA], Answers]", sent: Sent) -> None:
+    while True:
+        await asyncio.sleep(RUNNING_SECONDS / 3)
+        await asked.read(lambda alma: answers(alma).keep_running(sent))
+
+
+def _write_once(
+    answers: Answers,
+    sent: Sent,
+    alma: "ALMA",
+    call: "Callable[[ALMA], T]",
+    remember: Callable[[T], Any],
+    recall: "Callable[[ALMA, Any], T] | None",
+) -> tuple[T, bool]:
+    """Returns the result of a call, and whether it is that of an earlier request."""
+    refs = answers.begin(sent)
+    if refs is not None:
+        return _recalled(alma, refs, recall), True
+    try:
+        result = call(alma)
+    except BaseException:  # nothing was stored
+        answers.forget(sent)
+        raise
+    answers.finish(sent, remember(result))
+    return result, False
+
+
+def _recalled(alma: "ALMA", refs: Any, recall: "Callable[[ALMA, Any], T] | None") -> T:
+    try:
+        return refs if recall is None else recall(alma, refs)
+    except MemoryNotFoundError as error:
+        raise ProblemError(410, "gone", "what the first answer named is there no longer") from error
+
+
+async def find_once(
+    request: Request,
+    asked: AskedDep,
+    key: Annotated[
+        str | None,
+        Header(alias="Idempotency-Key", min_length=1, max_length=255, description="Sent again, it is carried out once."),
+    ] = None,
+) -> Once:
+    """Returns the way of this request to the library."""
+    if key is None:
+        return Once(asked, None)
+    route = _digest(request.method, asked.project or "", request.scope["path"])
+    body = _digest(request.scope.get("query_string", b"").decode("latin-1"), (await request.body()).hex())
+    return Once(asked, Sent(token=_digest(asked.token.id), key=_digest(key), route=route, body_sha256=body))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+OnceDep = Annotated[Once, Depends(find_once)]

@@ -1,0 +1,11 @@
+"""Routes of the API, a module for each subject."""
+
+from fastapi import APIRouter
+
+from alma_server.routes import admin, ask, episodes, memories, record, transfer, upkeep, workflows
+
+
+def all_routers() -> list[APIRouter]:
+    """Returns the routers that are mounted under `/v1`."""
+    of_projects = [module.router for module in (ask, record, memories, episodes, upkeep, workflows, transfer)]
+    return [*of_projects, transfer.jobs_router, admin.router]

@@ -1,0 +1,186 @@
+"""Answers that are no value of ALMA's own: a few values together, pages, receipts."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.types.custom import CustomMemoryType
+from alma.types.episodes import EpisodeRecord
+from alma.types.kinds import MemoryType
+from alma.types.memories import AnyMemory, Outcome
+from alma.types.overview import JournalLine
+from alma.types.package_records import Artifact
+from alma.types.recalled import Contradiction
+from alma.types.reports import ForgetReport, PurgeReceipt
+from alma.types.slice import MemorySlice
+from alma.types.strategies import StrategyRecord
+
+
+class Answer(BaseModel):
+    """Base of the answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Found(Answer):
+    """Memory of an answer, with the tag by which the notes cite it and its score."""
+
+    tag: str
+    score: float
+    memory: AnyMemory
+
+
+class Retrieved(Answer):
+    """Memories for a task, best first, and the notes to show an agent.
+
+    `ids` are those of the memories in rank order. `seq` is the newest journal record at the time of the answer.
+    """
+
+    memories: list[Found]
+    strategies: list[StrategyRecord]
+    contradictions: list[Contradiction]
+    prompt: str
+    ids: list[str]
+    total_items: int
+    hint: str | None
+    relevance: float | None
+    retrieval_time_ms: float
+    seq: int
+
+
+class Begun(Answer):
+    """Episode that was begun, and what is shown for its task."""
+
+    episode: EpisodeRecord
+    memories: list[Found]
+    prompt: str
+    hint: str | None
+
+
+class Learned(Answer):
+    """Outcomes that were stored, in the order of the request."""
+
+    outcomes: list[Outcome]
+
+
+class Settled(Answer):
+    """Episodes whose verdict was set."""
+
+    episodes: list[EpisodeRecord]
+
+
+class Observed(Answer):
+    """Ids of the memories that a text cites."""
+
+    memory_ids: list[str]
+
+
+class Page(Answer):
+    """Page of a list. `next` is the cursor of the next page, null on the last one. `total` is counted on request."""
+
+    memories: list[AnyMemory]
+    next: str | None
+    total: int | None = None
+
+
+class Memories(Answer):
+    """Memories."""
+
+    memories: list[AnyMemory]
+
+
+class Released(Answer):
+    """Ids of the memories that left the quarantine."""
+
+    memory_ids: list[str]
+
+
+class Forgotten(Answer):
+    """Memories that were archived or erased, or would be.
+
+    `unknown` are ids of no memory that this token may forget. `seqs` are the journal records of the call. `receipts` list every surface that an
+    erased memory was on. `confirmation` confirms the erasure of more than 100 memories.
+    """
+
+    dry_run: bool
+    total: int
+    by_kind: dict[str, int]
+    memory_ids: list[str]
+    unknown: list[str]
+    seqs: list[int]
+    receipts: list[PurgeReceipt]
+    confirmation: str | None = None
+
+
+class Journal(Answer):
+    """Journal records in order. `after` is where the next page begins; it is null at the end."""
+
+    records: list[JournalLine]
+    head: int
+    after: int | None
+
+
+class Merged(Answer):
+    """State made of several."""
+
+    state: dict[str, Any]
+
+
+class Artifacts(Answer):
+    """Products of a workflow, oldest first."""
+
+    artifacts: list[Artifact]
+
+
+class Cleaned(Answer):
+    """Number of checkpoints that were erased."""
+
+    erased: int
+
+
+class Names(Answer):
+    """Names in order."""
+
+    names: list[str]
+
+
+class Kinds(Answer):
+    """Kinds of memory: those that every project has, and those that were registered with this one."""
+
+    built_in: list[MemoryType]
+    registered: dict[str, CustomMemoryType]
+
+
+class Job(Answer):
+    """Work in the background. `done` of `total` steps are done; `total` is 0 until it is known. `result` is the report of ended work."""
+
+    id: str
+    sort: str
+    status: Annotated[str, Field(json_schema_extra={"enum": ["waiting", "running", "done", "failed"]})]
+    done: int
+    total: int
+    result: dict[str, Any] | None = None
+    problem: str | None = None
+
+
+def found_in(memories: MemorySlice) -> list[Found]:
+    """Returns the memories of a slice, in rank order."""
+    return [Found(tag=item.tag, score=item.score, memory=item.memory) for item in memories.recalled]
+
+
+def forgotten_by(reports: list[ForgetReport], *, unknown: list[str], dry_run: bool, confirmation: str | None = None) -> Forgotten:
+    """Returns one answer for the reports of several calls."""
+    by_kind: dict[str, int] = {}
+    for report in reports:
+        for kind, count in report.by_kind.items():
+            by_kind[kind] = by_kind.get(kind, 0) + count
+    return Forgotten(
+        dry_run=dry_run,
+        total=sum(report.total for report in reports),
+        by_kind=by_kind,
+        memory_ids=[each for report in reports for each in report.memory_ids],
+        unknown=[*unknown, *(each for report in reports for each in report.unknown)],
+        seqs=[report.seq for report in reports if report.seq is not None],
+        receipts=[report.receipt for report in reports if report.receipt is not None],
+        confirmation=confirmation,
+    )

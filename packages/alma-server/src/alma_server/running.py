@@ -1,0 +1,196 @@
+"""Runs the API and the MCP server on one port, in one process or several, until they are asked to end."""
+
+import asyncio
+import functools
+import gc
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.lifespan.on import LifespanOn
+from uvicorn.supervisors import Multiprocess
+
+from alma.errors import StorageError
+from alma_access import Access, TokenFile
+from alma_access.serving.headers import HeaderDeadline
+from alma_access.serving.logs import log_in_lines
+from alma_access.serving.opening import Opening
+from alma_access.serving.sockets import open_listener, show_host
+from alma_server.app import create_app
+from alma_server.options import Options, is_loopback
+from alma_server.requests import LOG
+
+if TYPE_CHECKING:
+    from alma import ALMA
+    from alma_access import Tokens
+
+DEFAULT_TOKEN = "default"  # noqa: S105 - a name
+MCP_PATH = "/mcp"
+_SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def serve(options: Options) -> None:
+    """Serves clients with a token, until the process is asked to end. Without any token, makes one and prints it."""
+    log_in_lines()
+    block = options.block
+    listener = open_listener(block.host, block.port)
+    scheme = "http" if block.certificate is None else "https"
+    _make_first_token(TokenFile(options.folder))  # after the address is known to be free, and before clients are told of it
+    _report(f"listening on {scheme}://{show_host(block.host)}:{listener.getsockname()[1]}{block.root_path}")
+    if not is_loopback(block.host) and not block.allowed_hosts:
+        _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
+    if block.workers > 1:
+        Multiprocess(_uvicorn_config(functools.partial(make_app, options), options, factory=True), [listener]).run()
+        return
+    config = _uvicorn_config(make_app(options), options)
+    gc.freeze()  # what was imported stays: looking for garbage in it would take time
+    gc.enable()
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def make_app(options: Options) -> ASGIApp:
+    """Returns the application of one process: the API, and the MCP server at `/mcp` if it is installed."""
+    log_in_lines()
+    _log_requests()
+    opening = Opening(functools.partial(_open, options.config))
+    tokens = TokenFile(options.folder)
+    app = create_app(
+        functools.partial(_open_project, opening),
+        tokens,
+        settings=options.settings,
+        check_ready=functools.partial(_check_ready, opening),
+    )
+    mcp = _mcp_app(options, opening, tokens) if options.block.only != "api" else None
+    app.router.lifespan_context = _with_store(app, opening, mcp)
+    return app if mcp is None else _Doors(app, mcp, options.block.root_path)
+
+
+class _Doors:
+    """Passes requests for `/mcp` to the MCP server and all others to the API."""
+
+    def __init__(self, api: FastAPI, mcp: ASGIApp, root_path: str) -> None:
+        self._api = api
+        self._mcp = mcp
+        self._root_path = root_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope.get("path", "")
+        if scope["type"] == "http" and path.removeprefix(self._root_path) == MCP_PATH:
+            await self._mcp({**scope, "path": MCP_PATH}, receive, send)
+        else:
+            await self._api(scope, receive, send)
+
+
+def _mcp_app(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp | None:
+    if find_spec("alma_mcp") is None:
+        return None
+    from alma_mcp import create_server, http_app
+
+    block = options.block
+    return http_app(
+        create_server(opening, profile=options.profile),
+        tokens,
+        project=options.project,
+        allowed_hosts=block.allowed_hosts,
+        allowed_origins=block.allowed_origins,
+        max_body=block.max_body,
+    )
+
+
+def _with_store(app: FastAPI, opening: Opening, mcp: ASGIApp | None) -> Any:
+    """Returns the life of a server: the store is opened beside it, and closed after the last request."""
+    api = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def live(app: FastAPI) -> AsyncIterator[None]:
+        opening.start()
+        try:
+            async with api(app), _living(mcp):
+                yield
+        finally:
+            await asyncio.to_thread(opening.close)
+
+    return live
+
+
+@asynccontextmanager
+async def _living(app: ASGIApp | None) -> AsyncIterator[None]:
+    """Runs the start and the end of an application that stands within another."""
+    if app is None:
+        yield
+        return
+    config = uvicorn.Config(app, lifespan="on", log_config=None)
+    config.load()
+    lifespan = LifespanOn(config)
+    await lifespan.startup()
+    try:
+        yield
+    finally:
+        await lifespan.shutdown()
+
+
+def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvicorn.Config:
+    block = options.block
+    if block.workers > 1:
+        os.environ.setdefault(_SHARED_FIGURES, tempfile.mkdtemp(prefix="alma-figures-"))
+    return uvicorn.Config(
+        app,
+        factory=factory,
+        workers=block.workers,
+        http=HeaderDeadline,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=round(block.drain_seconds),
+        server_header=False,
+        ws="none",
+        ssl_certfile=block.certificate,
+        ssl_keyfile=block.certificate_key,
+    )
+
+
+def _open(config: Path) -> "ALMA":
+    from alma import ALMA
+
+    return ALMA.from_config(config)
+
+
+def _open_project(opening: Opening, name: str) -> "ALMA":
+    return opening.alma().for_project(name)
+
+
+def _check_ready(opening: Opening) -> None:
+    """Raises `StorageError` unless the store is open and its journal can be read."""
+    if not opening.is_open:
+        raise StorageError(opening.failure or "the store is being opened")
+    alma = opening.alma()
+    alma.storage.project(alma.project_id).head()
+
+
+def _make_first_token(file: TokenFile) -> None:
+    if not file.tokens():
+        secret = file.add(DEFAULT_TOKEN, Access())
+        _report(f"made a token for {Access()}; it is shown only now:\n{secret}")
+
+
+def _log_requests() -> None:
+    """Has a line for each request printed on standard output."""
+    if not LOG.handlers:
+        handler = logging.StreamHandler(sys.stdout)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+
+
+def _report(text: str) -> None:
+    print(f"alma: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,33 @@
+"""Who asks: a token is needed, and says what it may do."""
+
+import pytest
+
+from api_serving import Opening, Served
+
+
+def test_a_token_learns_what_it_may_do(client: Opening) -> None:
+    answer = client(agent="helena", projects=("shop",), rights=frozenset({"read"})).get("/v1/whoami")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "name": "test",
+        "agent": "helena",
+        "user_id": "*",
+        "projects": ["shop"],
+        "rights": ["read"],
+        "source": "agent",
+        "expires": None,
+    }
+
+
+@pytest.mark.parametrize("secret", [None, "alma_aaaaaaaa_guess", "x" * 5_000])
+def test_without_a_valid_token_nothing_is_answered_but_a_problem(secret: str | None, served: Served) -> None:
+    answer = served.client_with(secret).get("/v1/whoami")
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_revoked_token_is_refused_at_the_next_request(served: Served) -> None:
+    client = served.client("short")
+    assert client.get("/v1/whoami").status_code == 200
+    served.tokens.revoke("short")
+    assert client.get("/v1/whoami").status_code == 401
