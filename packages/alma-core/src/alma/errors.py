@@ -31,7 +31,7 @@ class MissingDependencyError(ConfigurationError, ImportError):
 
 
 _PACKAGES = {"local": "minilm", "agents": "agents cli integration", "mcp": "mcp access harness integration"}
-_PACKAGES |= {"events": "events access", "server": "server access events"}
+_PACKAGES |= {"events": "events access", "server": "server access events integration"}
 _PACKAGES |= {name: f"{name} integration" for name in ("azure", "chroma", "harness", "pinecone", "qdrant")}
 _PACKAGES |= {name: name for name in ("cli", "files", "integration", "knowledge", "postgres", "testing")}
 """The packages of ALMA that an extra of alma-core adds, with those that these need."""
