@@ -59,6 +59,7 @@ class Options:
         """Settings of the application."""
         block = self.block
         return ServerSettings(
+            folder=self.folder,
             allowed_hosts=block.allowed_hosts,
             allowed_origins=block.allowed_origins,
             root_path=block.root_path,
