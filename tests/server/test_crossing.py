@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from alma_access import RIGHTS, Access, TokenFile
-from api_calls import ABSENT, CALLS, OF_THE_SERVER, OPERATIONS, SECRETS, WITHOUT_RIGHTS, World, names, parameters
+from api_calls import ABSENT, CALLS, OF_THE_SERVER, OPERATIONS, SECRETS, WITHOUT_RIGHTS, World, names, parameters, public_names
 from api_serving import running_app
 
 OF_PROJECTS = [name for name in CALLS if name not in (*OF_THE_SERVER, "get_job")]
@@ -25,7 +25,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, TestClient]]:
     """A world that requests change, and a client that may do all."""
-    with running_app(tmp_path_factory.mktemp("lively")) as served:
+    with running_app(tmp_path_factory.mktemp("lively")) as served, public_names():
         world = World.make(served)
         yield world, world.served.client(source="person")
 
@@ -112,7 +112,9 @@ def test_a_token_of_another_agent_that_names_the_agent_is_refused(world: World, 
 
 
 @pytest.mark.usefixtures("unchanged")
-@pytest.mark.parametrize("operation", [name for name in OF_PROJECTS if names(name, "user_id") or "user_id" in parameters(name)])
+@pytest.mark.parametrize(
+    "operation", [name for name in OF_PROJECTS if names(name, "user_id", "users") or "user_id" in parameters(name)]
+)
 @pytest.mark.parametrize("user", ["tom", ""])
 def test_a_token_of_another_user_that_names_the_user_is_refused(world: World, operation: str, user: str) -> None:
     refused(world, world.send(bound(world, user_id=user), operation), 403)
@@ -126,7 +128,9 @@ def test_a_token_of_one_user_reaches_no_others(world: World, operation: str, use
 
 
 @pytest.mark.usefixtures("unchanged")
-@pytest.mark.parametrize("operation", [name for name in CALLS if parameters(name) & {"memory_id", "episode_id", "job_id"}])
+@pytest.mark.parametrize(
+    "operation", [name for name in CALLS if parameters(name) & {"memory_id", "episode_id", "job_id", "webhook_id"}]
+)
 @pytest.mark.parametrize(
     "access", [{"agent": "victor"}, {"user_id": "tom"}, {"user_id": ""}, {"agent": "victor", "user_id": "tom"}]
 )
@@ -136,7 +140,7 @@ def test_what_a_token_may_not_read_is_not_there(world: World, operation: str, ac
     client = bound(world, **access)
     answers = [
         refused(world, unnamed(world, client, operation, own, **ids), 404)
-        for ids in ({}, {"memory_id": ABSENT, "episode_id": ABSENT, "job_id": ABSENT})
+        for ids in ({}, {"memory_id": ABSENT, "episode_id": ABSENT, "job_id": ABSENT, "webhook_id": ABSENT})
     ]
     assert answers[0] == answers[1]
 

@@ -26,4 +26,5 @@ def test_operations_are_named_as_methods_of_the_library() -> None:
     document = json.loads((REFERENCE / "openapi.json").read_text(encoding="utf-8"))
     named = {operation["operationId"] for methods in document["paths"].values() for operation in methods.values()}
     assert document["openapi"].startswith("3.1")
-    assert {name for name in named - OWN if not hasattr(ALMA, name)} == set()
+    of_webhooks = {name for name in named if "webhook" in name}
+    assert {name for name in named - OWN - of_webhooks if not hasattr(ALMA, name)} == set()

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from alma_server.routes.document import api_document
-from api_calls import OPERATIONS, World
+from api_calls import OPERATIONS, World, public_names
 from api_serving import running_app
 
 CHECKS = [
@@ -51,7 +51,7 @@ MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 @pytest.fixture(scope="module", params=KINDS)
 def asking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Any]]:
     """A world that requests change, and a client with a token of a kind."""
-    with running_app(tmp_path_factory.mktemp("world")) as served:
+    with running_app(tmp_path_factory.mktemp("world")) as served, public_names():
         world = World.make(served)
         client = served.client(**KINDS[request.param])
         yield world, client

@@ -1,15 +1,19 @@
 """One well-formed request for every operation of the HTTP API, and a world of memories for them: what is the agent helena's and the user
 maria's, with words that nobody else may see."""
 
+import socket
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from alma import ALMA
+from alma_events.webhooks import Endpoints, WebhookConfig
 from alma_server.routes.document import api_document
 from api_serving import Served
 
@@ -81,6 +85,16 @@ CALLS: Mapping[str, Call] = {
     "import_from": Call("admin", "$export", status=202, reaches_all=True),
     "get_job": Call("admin"),
     "events": Call("events", query={"payload": "full", "limit": "200"}),
+    "add_webhook": Call("events", {"url": "https://hooks.example.com/alma", "users": "maria"}, status=201),
+    "list_webhooks": Call("events"),
+    "get_webhook": Call("events"),
+    "change_webhook": Call("events", {"payload": "full", "is_enabled": False}),
+    "test_webhook": Call("events"),
+    "rotate_webhook_secret": Call("events"),
+    "webhook_deliveries": Call("events"),
+    "retry_webhook_delivery": Call("events", status=404),
+    "replay_webhook": Call("events", {"since": "0"}, status=204),
+    "remove_webhook": Call("events", status=204),
     "metrics": Call("admin"),
     "list_tokens": Call("admin"),
     "create_token": Call("admin", {"name": "new", "projects": ["shop"], "rights": ["read"]}, status=201),
@@ -96,6 +110,19 @@ OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token", "metrics")
 
 ABSENT = "01900000-0000-7000-8000-000000000000"
 """Id of nothing."""
+
+
+@contextmanager
+def public_names() -> Iterator[None]:
+    """Every host name is that of a public machine, so that receivers of events can be added."""
+
+    def resolve(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+        address = host if str(host).replace(".", "").isdigit() else "93.184.216.34"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", resolve)
+        yield
 
 
 @dataclass(slots=True)
@@ -128,6 +155,9 @@ class World:
         running = alma.episode("helena", f"Deploy the {task} again", user_id="maria")
         running.suspend()
         alma.checkpoint("deploy", {"step": state}, user_id="maria")
+        config = WebhookConfig("https://127.0.0.1:9999/alma", users="all", allow=["127.0.0.1"])
+        webhook = Endpoints(alma).add(config, owner="another", since=0)
+        self.names |= {"webhook_id": webhook.id, "position": "1.0"}
         self.names |= {"$memory": memory.id, "memory_id": memory.id, "$ended": ended.id, "episode_id": running.id}
 
     def export(self, client: TestClient) -> None:
