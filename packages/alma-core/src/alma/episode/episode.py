@@ -68,8 +68,8 @@ class Recorder(Protocol):
         undone."""
 
     def step(self, step: Step, *, is_lesson: bool, source: VerdictSource = VerdictSource.CALLER) -> Step:
-        """Stores a step; a lesson also as a memory, judged by `source`, whose id the returned step has. The returned number differs if steps were added
-        elsewhere (by a forked child) or undone."""
+        """Stores a step; a lesson also as a memory, judged by `source`, whose id the returned step has. The returned number differs if steps
+        were added elsewhere (by a forked child) or undone."""
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, the usage counts and the memory of the outcome, all in one transaction."""
