@@ -546,7 +546,14 @@ def access(session: nox.Session) -> None:
     test_adapter(session, "access", contracts=())
 
 
-@session("packages/alma-events", "tests/events", "docs/guides/events.md", installs=("alma-events",), reads=("benchmarks",))
+@session(
+    "packages/alma-events",
+    "tests/events",
+    "docs/guides/events.md",
+    "docs/guides/webhooks.md",
+    installs=("alma-events",),
+    reads=("benchmarks",),
+)
 def events(session: nox.Session) -> None:
     """Events and webhooks, with receivers on loopback."""
     test_adapter(session, "events", contracts=())

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from alma import ALMA
-from api_serving import Opening, running_app
+from api_serving import Opening, Served, running_app
 
 LOGIN = "Test the login form validation"
 FIELDS = "Tested empty fields, invalid email, valid submission"
@@ -50,8 +51,8 @@ def live_by_the_library(alma: ALMA) -> None:
     alma.record_usage(shown.ids, shown.ids, agent="helena", user_id="maria")
     alma.record_feedback(shown.preferences[0].id, signal="thumbs_up", agent="helena", user_id="maria")
     episode = alma.episode("helena", "Deploy the login form")
-    episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
-    episode.step("kubectl apply -f fixed", ok=True, tool="kubectl apply")
+    episode.step("kubectl apply", ok=False, error="ImagePullBackOff", source="tool")
+    episode.step("kubectl apply -f fixed", ok=True, tool="kubectl apply", source="tool")
     episode.end("unverified", strategy="rolling update", source="tool")
     alma.settle(episode.id, "success", "the page answers", source="tool")
 
@@ -84,3 +85,125 @@ def test_what_was_forgotten_comes_back_by_an_undo(client: Opening) -> None:
     assert asking.get(place).status_code == 200
     history = asking.get(f"{place}/history").json()
     assert [entry["what"] for entry in history] == ["made", "archived", "brought back"]
+
+
+def test_what_was_exported_is_imported_elsewhere(tmp_path: Path) -> None:
+    with running_app(tmp_path / "one") as one, running_app(tmp_path / "other") as other:
+        one.alma.learn("helena", LOGIN, "success", FIELDS, user_id="maria")
+        source, target = one.client(), other.client()
+        begun = source.post("/v1/projects/shop/export", json={})
+        finish(source, begun)
+        lines = source.get(f"/v1/projects/shop/export/{begun.json()['id']}").content
+        sent = {"content": lines, "headers": {"Content-Type": "application/x-ndjson"}}
+        report = finish(target, target.post("/v1/projects/shop/import", params={"trusted": True}, **sent))
+        assert report["stored"]["memories"] == 1
+        assert other.alma.content_hash() == one.alma.content_hash()
+
+
+def test_an_export_is_gone_when_something_is_erased_since(client: Opening, served: Served) -> None:
+    memory = served.alma.add_domain_knowledge("helena", "api", "The aardvark uses JWT")
+    asking = client()
+    begun = asking.post("/v1/projects/shop/export", json={})
+    finish(asking, begun)
+    erased = asking.post("/v1/projects/shop/forget", json={"memory_ids": [memory.id], "purge": True, "dry_run": False}).json()
+    assert (erased["memory_ids"], len(erased["receipts"])) == ([memory.id], 1)
+    assert asking.get(f"/v1/projects/shop/export/{begun.json()['id']}").status_code == 404
+
+
+def finish(client: TestClient, begun: Any) -> Any:
+    """The report of a job, when it has ended."""
+    assert begun.status_code == 202, begun.text
+    while (job := client.get(begun.headers["location"]).json())["status"] in ("waiting", "running"):
+        pass
+    assert job["status"] == "done", job
+    return job["result"]
+
+
+def test_two_users_on_one_server_never_meet(client: Opening) -> None:
+    maria = client("maria", agent="helena", user_id="maria", projects=("shop",))
+    tom = client("tom", agent="helena", user_id="tom", projects=("shop",))
+    maria.post("/v1/learn", json={"task": LOGIN, "outcome": "success", "strategy_used": "the aardvark way"})
+    maria.post("/v1/memories", json={"kind": "user_preference", "category": "style", "preference": "Only aardvarks"})
+    place = maria.post("/v1/memories", json={"kind": "domain_knowledge", "domain": "api", "fact": "Aardvarks use JWT"}).headers[
+        "location"
+    ]
+    assert place.startswith("/v1/memories/")
+    assert maria.get(place).status_code == 200
+    for path in (place, f"{place}/history", f"{place}/explain?task=aardvark"):
+        assert tom.get(path).status_code == 404
+    asked = {"task": f"{LOGIN} the aardvark way"}
+    assert "aardvark" in maria.post("/v1/retrieve", json=asked).json()["prompt"].lower()
+    for answer in (
+        tom.post("/v1/retrieve", json=asked),
+        tom.get("/v1/memories"),
+        tom.get("/v1/strategies"),
+        tom.get("/v1/events?payload=full"),
+    ):
+        assert answer.status_code == 200
+        assert "aardvark" not in answer.text.lower()
+    assert tom.delete(place).status_code == 404
+    assert maria.get("/v1/stats").json()["by_agent"].keys() == {"helena"}
+
+
+def test_pages_go_through_all_memories_once(client: Opening, served: Served) -> None:
+    served.alma.learn_many([{"agent": "helena", "task": f"Task {number}", "outcome": True} for number in range(45)])
+    asking = client()
+    for order in ("newest", "oldest"):
+        path, found = f"/v1/projects/shop/memories?kind=outcome&limit=10&order={order}", []
+        while path:
+            page = asking.get(path)
+            found += [memory["task_description"] for memory in page.json()["memories"]]
+            path = page.links.get("next", {}).get("url", "")
+        assert sorted(found) == sorted(f"Task {number}" for number in range(45))
+    assert asking.get("/v1/projects/shop/memories?count=exact&kind=outcome").json()["total"] == 45
+
+
+def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:
+    for place in ("the shop", "the admin page"):
+        served.alma.learn("helena", f"{LOGIN} of {place}", "success", FIELDS, task_type="forms")
+    asking = client(agent="helena", source="tool")
+    begun = asking.post("/v1/projects/shop/episodes", json={"task": f"{LOGIN} of the blog", "task_type": "forms"}).json()
+    tag = begun["episode"]["shown"][0]["tag"]
+    path = f"/v1/projects/shop/episodes/{begun['episode']['id']}"
+    cited = asking.post(f"{path}/observe", json={"text": f"As [{tag}] says"}).json()["memory_ids"]
+    ended = asking.post(f"{path}/end", json={"outcome": "success"}).json()
+    assert cited == ended["used"] == [begun["episode"]["shown"][0]["memory_id"]]
+    assert asking.post(f"{path}/end", json={"outcome": "success"}).json() == ended
+    assert asking.post(f"{path}/end", json={"outcome": "failure"}).status_code == 409
+
+
+def test_a_write_that_is_sent_again_is_done_once(client: Opening, served: Served) -> None:
+    asking = client(agent="helena")
+    for path, body in (
+        ("learn", {"task": LOGIN, "outcome": "success"}),
+        ("learn:batch", {"items": [{"task": LOGIN, "outcome": "failure"}, {"task": LOGIN, "outcome": "partial"}]}),
+        ("memories", {"kind": "domain_knowledge", "domain": "api", "fact": "Uses JWT"}),
+        ("episodes", {"task": LOGIN}),
+        ("usage", {"retrieved_memory_ids": ["what is no id", "another"], "used_memory_ids": []}),
+        ("feedback", {"memory_id": "what is no id", "signal": "used"}),
+        ("undo", {"to": 0}),
+        ("forget", {"older_than_days": 1}),
+    ):
+        headers = {"Idempotency-Key": f"key of {path}"}
+        answers = [asking.post(f"/v1/projects/shop/{path}", json=body, headers=headers) for _ in range(2)]
+        shown = [{name: value for name, value in answer.json().items() if name != "memories"} for answer in answers]
+        assert shown[0] == shown[1], path  # scores of memories depend on the time
+        assert answers[0].status_code == answers[1].status_code
+        assert answers[1].headers["idempotent-replayed"] == "true"
+    assert served.alma.get_stats().by_kind == {"outcome": 3, "domain_knowledge": 1}
+
+
+@pytest.mark.parametrize("source", ["agent", "caller", "evaluator", "tool", "person"])
+def test_who_judged_is_said_by_the_token_alone(client: Opening, source: str) -> None:
+    asking = client(agent="helena", source=source)
+    learned = asking.post("/v1/projects/shop/learn", json={"task": LOGIN, "outcome": "success"})
+    assert learned.json()["verdict_source"] == source
+    begun = asking.post("/v1/projects/shop/episodes", json={"task": LOGIN}).json()
+    path = f"/v1/projects/shop/episodes/{begun['episode']['id']}"
+    step = asking.post(f"{path}/steps", json={"action": "npm test", "error": "exit 1"}).json()
+    assert asking.get(f"/v1/projects/shop/memories/{step['memory_id']}").json()["verdict_source"] == source
+    assert asking.post(f"{path}/end", json={"outcome": "success"}).json()["verdict_source"] == source
+    claimed = {"task": LOGIN, "outcome": "success", "verdict_source": "person"}
+    assert asking.post("/v1/projects/shop/learn", json=claimed).status_code == 422
+    as_fields = {"kind": "outcome", "fields": {**claimed, "verdict_source": "person"}}
+    assert asking.post("/v1/projects/shop/memories", json=as_fields).status_code == 422

@@ -33,7 +33,7 @@ class MissingDependencyError(ConfigurationError, ImportError):
 _PACKAGES = {"local": "minilm", "agents": "agents cli integration", "mcp": "mcp access harness integration"}
 _PACKAGES |= {
     "events": "events access",
-    "server": "server access events",
+    "server": "server access events integration",
     "files": "files upgrade",
     "postgres": "postgres upgrade",
 }

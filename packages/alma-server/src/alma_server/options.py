@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -52,12 +52,14 @@ class Options:
     profile: str
     block: ServerBlock
     cursor_key: bytes
+    webhooks: tuple[dict[str, Any], ...] = ()
 
     @property
     def settings(self) -> ServerSettings:
         """Settings of the application."""
         block = self.block
         return ServerSettings(
+            folder=self.folder,
             allowed_hosts=block.allowed_hosts,
             allowed_origins=block.allowed_origins,
             root_path=block.root_path,

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,11 @@ from alma_server.requests import LOG
 if TYPE_CHECKING:
     from alma import ALMA
     from alma_access import Tokens
+    from alma_server.deliveries import Deliveries
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 MCP_PATH = "/mcp"
+OPEN_AGAIN_SECONDS = 5.0
 WORKER_SECONDS = 30
 """A worker that says nothing for this long is replaced; on a busy machine one needs several seconds to load the libraries."""
 _SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
@@ -73,7 +75,7 @@ def make_app(options: Options) -> ASGIApp:
     )
     has_mcp = options.block.only != "api" and find_spec("alma_mcp") is not None
     mcp = _Later(functools.partial(_make_mcp, options, opening, tokens)) if has_mcp else None
-    app.router.lifespan_context = _with_store(app, opening, mcp)
+    app.router.lifespan_context = _with_store(app, options, opening, mcp)
     return app if mcp is None else _Doors(app, mcp, options.block.root_path)
 
 
@@ -135,34 +137,62 @@ def _make_mcp(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp:
         allowed_hosts=block.allowed_hosts,
         allowed_origins=block.allowed_origins,
         max_body=block.max_body,
+        keeps_sessions=block.workers == 1,
     )
 
 
-def _with_store(app: FastAPI, opening: Opening, mcp: _Later | None) -> Any:
-    """Returns the life of a server: the store is opened beside it, then the MCP server is made; the store is closed after the last request."""
+def _with_store(app: FastAPI, options: Options, opening: Opening, mcp: _Later | None) -> Any:
+    """Returns the life of a server: the store is opened beside it, then the rest is loaded; the store is closed after the last request."""
     api = app.router.lifespan_context
 
     @asynccontextmanager
     async def live(app: FastAPI) -> AsyncIterator[None]:
-        preparing = asyncio.create_task(_prepare(opening, mcp))
+        rest = _Rest(options, opening, mcp)
+        preparing = asyncio.create_task(rest.begin())
         try:
             async with api(app):
                 yield
         finally:
             preparing.cancel()
-            if mcp is not None:
-                await mcp.close()
+            await rest.end()
             await asyncio.to_thread(opening.close)
 
     return live
 
 
-async def _prepare(opening: Opening, mcp: _Later | None) -> None:
-    """Opens the store, and makes the MCP server when the store is open."""
-    with suppress(AlmaError):  # a request tries again, and reports it
-        await asyncio.wrap_future(opening.start())
-    if mcp is not None:
-        await mcp.load()
+class _Rest:
+    """What begins when the store is open: deliveries of webhooks, and the MCP server."""
+
+    def __init__(self, options: Options, opening: Opening, mcp: _Later | None) -> None:
+        self._options = options
+        self._opening = opening
+        self._mcp = mcp
+        self._deliveries: Deliveries | None = None
+
+    async def begin(self) -> None:
+        """Opens the store, again and again where it fails, and begins then."""
+        while not self._opening.is_open:
+            try:
+                await asyncio.wrap_future(self._opening.start())
+            except AlmaError as error:
+                logging.getLogger("alma").error("the store cannot be opened: %s", error)
+                await asyncio.sleep(OPEN_AGAIN_SECONDS)
+        await asyncio.to_thread(self._begin_deliveries)
+        if self._mcp is not None:
+            await self._mcp.load()
+
+    async def end(self) -> None:
+        """Ends what was begun."""
+        if self._deliveries is not None:
+            await asyncio.to_thread(self._deliveries.stop)
+        if self._mcp is not None:
+            await self._mcp.close()
+
+    def _begin_deliveries(self) -> None:
+        from alma_server.deliveries import Deliveries
+
+        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks)
+        self._deliveries.start()
 
 
 def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvicorn.Config:

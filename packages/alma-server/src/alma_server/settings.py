@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 MIB = 1024 * 1024
 
@@ -10,6 +11,8 @@ MIB = 1024 * 1024
 class ServerSettings:
     """Settings of one server process. Times are in seconds, sizes in bytes."""
 
+    folder: Path | None = None
+    """Folder of the store, whose size the figures state."""
     allowed_hosts: tuple[str, ...] = ()
     """Names that a header `Host` may state beside those of loopback: `host`, `host:port` or `host:*`."""
     allowed_origins: tuple[str, ...] = ()

@@ -379,6 +379,13 @@ def open_records(alma: ALMA, kind: str) -> Records:
     return Records(checked_alma(alma)._room, checked_kind(kind))
 
 
+def release_project(alma: ALMA) -> None:
+    """Frees the memory that a project's caches take, for servers of many projects. What is called next on the project loads them anew."""
+    room = alma._store.projects.pop(alma.project_id, None)
+    if room is not None:
+        room.index.save()
+
+
 def place_of(alma: ALMA) -> str:
     """Returns the location of a project's store: all projects in one store have the same location."""
     return str(alma._store.folder)

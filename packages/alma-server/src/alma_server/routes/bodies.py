@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, field_validator
 
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 
@@ -160,6 +160,13 @@ class AddOwn(Scoped):
     kind: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
     fields: Annotated[dict[str, Any], Field(max_length=64)]
     metadata: Metadata = None
+
+    @field_validator("kind")
+    @classmethod
+    def _is_no_other(cls, kind: str) -> str:
+        if kind.lower() == MemoryType.OUTCOME:
+            raise ValueError("an outcome is learned: POST …/learn")
+        return kind
 
 
 def _sort_of(given: Any) -> str:
