@@ -1,6 +1,7 @@
 """Where an endpoint's events come from: the journal, by references that outlive the process, or an emitter, in memory only."""
 
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,8 @@ from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
 from alma_events.webhooks.rows import NEW, WAITING, Attempt, Position, Reference, WebhookDeliveryStatus
+
+_LOG = logging.getLogger("alma")
 
 MOST_DELIVERED_KEPT = 1_000
 PRUNE_EVERY = 500
@@ -72,14 +75,31 @@ class JournalSource:
             mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).first()
             if mine is None or mine.version != self._endpoint.version:
                 raise ConflictError(f"the endpoint {self._endpoint.id} was changed")
+            mine = self._follow_restored(connection, mine)
             self._take_new(connection)
             wanted = select(deliveries).where(deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING))
             found = connection.execute(wanted.order_by(deliveries.c.seq, deliveries.c.idx)).all()
         self._position, self._matched, self._replay_until = Position(mine.seq, mine.idx), mine.matched, mine.replay_until
         return [_reference(row) for row in found]
 
+    def _follow_restored(self, connection: Connection, mine: Row[Any]) -> Row[Any]:
+        """Returns where the endpoint is. If the store is an older copy, its journal has other records from some place on: then all events since the
+        endpoint was added are taken up once more, for which of them are others is not known."""
+        project = self._alma.storage.project(self._alma.project_id)
+        head = project.head()
+        if mine.seq <= head and mine.chain in ("", project.head_at(mine.seq)):
+            return mine
+        _LOG.warning("the store is another copy than before; events for the endpoint %s are delivered again", self._endpoint.id)
+        of_endpoint = endpoints.c.id == self._endpoint.id
+        values = {"seq": min(mine.first_seq, head), "idx": LAST, "chain": "", "matched": None, "replay_until": head}
+        connection.execute(delete(deliveries).where(deliveries.c.endpoint == self._endpoint.id))
+        connection.execute(update(endpoints).where(of_endpoint).values(**values))
+        return connection.execute(select(endpoints).where(of_endpoint)).one()
+
     def fetch(self, most: int) -> Sequence[Reference]:
         head, before, matched = self._journal.head(), self._position, self._matched
+        if head < before.seq:
+            raise ConflictError("the store was replaced by an older copy")
         found: list[Reference] = []
         if (head, LAST) > (before.seq, before.index) and self._is_of_project:
             now = self._clock()
@@ -105,7 +125,8 @@ class JournalSource:
         rows = [_row(self._endpoint.id, each) for each in found]
         with self._engine.begin() as connection:
             mine = (endpoints.c.id == self._endpoint.id, endpoints.c.version == self._endpoint.version)
-            values = {"seq": behind.seq, "idx": behind.index, "matched": matched}
+            chain = self._alma.storage.project(self._alma.project_id).head_at(behind.seq)
+            values = {"seq": behind.seq, "idx": behind.index, "chain": chain, "matched": matched}
             if behind != before and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
                 return []
             new = self._take_new(connection)
