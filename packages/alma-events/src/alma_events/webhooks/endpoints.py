@@ -285,7 +285,8 @@ class Endpoints:
         shown = self.get(endpoint_id, owner=owner)
         wanted = select(deliveries).where(deliveries.c.endpoint == endpoint_id)
         if status is not None:
-            wanted = wanted.where(deliveries.c.status == status)
+            stored = (status, NEW) if status == WebhookDeliveryStatus.PENDING else (status,)
+            wanted = wanted.where(deliveries.c.status.in_(stored))
         wanted = wanted.order_by(deliveries.c.seq.desc(), deliveries.c.idx.desc()).limit(min(limit, MOST_LISTED))
         with self._reading() as connection:
             return [_delivery(row, shown.config.url) for row in connection.execute(wanted)]

@@ -20,6 +20,7 @@ from alma_access import Access
 from alma_events.filtering import Reader, Selection
 from alma_events.mapping import LAST
 from alma_events.reading import Journal
+from alma_events.service_db import READS
 from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
@@ -29,6 +30,9 @@ _LOG = logging.getLogger("alma")
 
 MOST_DELIVERED_KEPT = 1_000
 PRUNE_EVERY = 500
+STORE_EVERY = 500
+"""Records without an event for an endpoint after which its position is stored all the same."""
+
 FAILED_KEPT_SECONDS = 30 * 86_400
 
 
@@ -67,7 +71,7 @@ class JournalSource:
         self._journal = Journal(alma, Reader(self._access, alma.agents), self._selection, chains=False)
         self._cached: _Cached | None = None
         self._recorded = 0
-        self._position, self._replay_until = endpoint.position, 0
+        self._position, self._stored, self._replay_until = endpoint.position, endpoint.position, 0
         self._matched: str | None = None
 
     def load(self) -> Sequence[Reference]:
@@ -79,7 +83,8 @@ class JournalSource:
             self._take_new(connection)
             wanted = select(deliveries).where(deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING))
             found = connection.execute(wanted.order_by(deliveries.c.seq, deliveries.c.idx)).all()
-        self._position, self._matched, self._replay_until = Position(mine.seq, mine.idx), mine.matched, mine.replay_until
+        self._position = self._stored = Position(mine.seq, mine.idx)
+        self._matched, self._replay_until = mine.matched, mine.replay_until
         return [_reference(row) for row in found]
 
     def _follow_restored(self, connection: Connection, mine: Row[Any]) -> Row[Any]:
@@ -108,7 +113,7 @@ class JournalSource:
                     found.append(self._refer(event, matched, now))
                     matched = event.position
         behind = found[-1].at if len(found) == most else max(Position(head), before)
-        return self._take_up(found, before, behind, matched)
+        return self._take_up(found, behind, matched)
 
     @property
     def _is_of_project(self) -> bool:
@@ -119,21 +124,29 @@ class JournalSource:
         is_replay = event.seq <= self._replay_until
         return Reference(at, event.id, str(event.event_type), lane, previous, due=now, is_replay=is_replay)
 
-    def _take_up(self, found: list[Reference], before: Position, behind: Position, matched: str | None) -> list[Reference]:
+    def _take_up(self, found: list[Reference], behind: Position, matched: str | None) -> list[Reference]:
         """Stores references and the position behind them, and returns them with those that others stored for this endpoint. Returns none if the
         endpoint was changed meanwhile."""
         rows = [_row(self._endpoint.id, each) for each in found]
+        if not rows and behind.seq - self._stored.seq < STORE_EVERY and not self._has_new():
+            self._position = behind
+            return []
         with self._engine.begin() as connection:
             mine = (endpoints.c.id == self._endpoint.id, endpoints.c.version == self._endpoint.version)
             chain = self._alma.storage.project(self._alma.project_id).head_at(behind.seq)
             values = {"seq": behind.seq, "idx": behind.index, "chain": chain, "matched": matched}
-            if behind != before and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
+            if behind != self._stored and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
                 return []
             new = self._take_new(connection)
             if rows:
                 connection.execute(deliveries.insert(), rows)
-        self._position, self._matched = behind, matched
+        self._position, self._stored, self._matched = behind, behind, matched
         return sorted([*found, *new], key=lambda each: each.at)
+
+    def _has_new(self) -> bool:
+        with self._engine.execution_options(**READS).begin() as connection:
+            new = (deliveries.c.endpoint == self._endpoint.id, deliveries.c.status == NEW)
+            return connection.execute(select(deliveries.c.seq).where(*new).limit(1)).first() is not None
 
     def _take_new(self, connection: Connection) -> list[Reference]:
         new = (deliveries.c.endpoint == self._endpoint.id, deliveries.c.status == NEW)
@@ -243,10 +256,13 @@ class EmittedSource:
     def offer(self, event: MemoryEvent) -> bool:
         """Takes an event if the endpoint wants it and there is room. Returns whether it did."""
         with self._lock:
-            if self._config.wants(event) and len(self._new) < self._most:
+            if not self._config.wants(event):
+                return False
+            if is_full := len(self._new) >= self._most:
+                _LOG.warning("an event is lost: %d wait for a receiver already; WebhookManager(alma) loses none", self._most)
+            else:
                 self._new.append(event)
-                return True
-        return False
+            return not is_full
 
     def load(self) -> Sequence[Reference]:
         return []
