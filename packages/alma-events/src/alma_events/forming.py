@@ -26,7 +26,7 @@ Pairs = set[tuple[str, str | None]]
 """Agents, each with a user whom it learned for, or with none."""
 
 RuleState = Mapping[str, Any]
-"""What is known of the rules of a project, as plain JSON values without words."""
+"""The known rules of a project, as plain JSON values without words."""
 
 _SIDES = {MemoryType.HEURISTIC: Type.HEURISTIC_FORMED, MemoryType.ANTI_PATTERN: Type.ANTIPATTERN_DETECTED}
 _LEVELS = {None: 0, "candidate": 1, "likely": 2, "proven": 3}
@@ -39,7 +39,7 @@ MOST_RULES, MOST_ENTRIES = 10_000, 2_000
 
 
 def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent], RuleState]:
-    """Returns what became of the learned rules since a state, as thin events, and the state by now, to be given to the next call.
+    """Returns the changes of learned rules since a state, as thin events, and the new state, for the next call.
 
     A caller that outlives its process keeps the state, in the transaction that keeps the events: then each rule is reported as formed once.
     Without a state, and after an import, a purge, or an update of the package that learns, there are no events: what follows then is known
@@ -51,7 +51,7 @@ def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent],
         return [], state
     known: dict[str, Any] = dict(state["rules"]) if state else {}
     pairs = None if state is None or state["version"] != learned else _pairs_since(alma, state["seq"])
-    found = _rules(alma, pairs)
+    found = _rules(alma, _all_pairs(alma) if pairs is None else pairs)
     now_at = project.head()  # what was written meanwhile may be in the rules already, and is looked at once more
     events = list[MemoryEvent]()
     for rule in found:
@@ -71,7 +71,7 @@ class _Rule:
     key: bytes
 
     def known(self) -> dict[str, Any]:
-        """Returns what is kept of it: no words."""
+        """Returns the part of the rule that is kept in the state: no words."""
         one = self.memory
         words = one.strategy if isinstance(one, Heuristic) else one.pattern
         return {
@@ -86,18 +86,24 @@ class _Rule:
         }
 
 
-def _rules(alma: ALMA, pairs: Pairs | None) -> list[_Rule]:
-    """Returns the learned rules of some agents, for some of their users, or of all. Rules of several users come as one without a user sees
+def _rules(alma: ALMA, pairs: Pairs) -> list[_Rule]:
+    """Returns the learned rules of some agents, for some of their users. Rules of several users are listed as a reader without a user sees
     them."""
     key, found = alma.storage.id.encode()[:64], dict[str, _Rule]()
     nobody = f"no user of {alma.storage.id}"  # without a user, rules for all users are listed, of which there may be thousands
-    for agent, user in [(None, None)] if pairs is None else sorted(pairs, key=lambda pair: (pair[0], pair[1] or "")):
-        whose = None if agent is None else user or nobody
+    for agent, user in sorted(pairs, key=lambda pair: (pair[0], pair[1] or "")):
         for kind in _SIDES:
-            for one in alma.list_memories(kind=kind.value, agent=agent, user_id=whose, limit=MOST_RULES):
+            for one in alma.list_memories(kind=kind.value, agent=agent, user_id=user or nobody, limit=MOST_RULES):
                 if isinstance(one, Heuristic | AntiPattern) and one.metadata.get("learned"):
                     found.setdefault(one.id, _Rule(one, key))
     return list(found.values())
+
+
+def _all_pairs(alma: ALMA) -> Pairs:
+    """Returns all agents that have outcomes, and their users."""
+    partitions = alma.storage.project(alma.project_id).partitions().values()
+    pairs = {(one.agent, one.user_id) for one in partitions if one.agent is not None and one.kind == MemoryType.OUTCOME}
+    return pairs | {(agent, None) for agent, _ in pairs}
 
 
 def _pairs_since(alma: ALMA, seq: int) -> Pairs | None:
@@ -120,7 +126,7 @@ def _pairs_since(alma: ALMA, seq: int) -> Pairs | None:
 
 
 def _events(alma: ALMA, rule: _Rule, before: Mapping[str, Any] | None, now: Mapping[str, Any], seq: int) -> Iterator[MemoryEvent]:
-    """Yields the events of a rule that differs from what was known of it."""
+    """Yields the events of a rule that differs from its known state."""
     if before is None:
         said = {name: now[name] for name in ("level", "tasks", "occurrence_count", "success_count")}
         yield _event(alma, rule.memory.id, now, _SIDES[MemoryType(now["kind"])], said, seq)
