@@ -546,14 +546,25 @@ def access(session: nox.Session) -> None:
     test_adapter(session, "access", contracts=())
 
 
-@session("packages/alma-events", "tests/events", "docs/guides/events.md", installs=("alma-events",), reads=("benchmarks",))
+@session(
+    "packages/alma-events",
+    "tests/events",
+    "docs/guides/events.md",
+    "docs/guides/webhooks.md",
+    installs=("alma-events",),
+    reads=("benchmarks",),
+)
 def events(session: nox.Session) -> None:
     """Events and webhooks, with receivers on loopback."""
     test_adapter(session, "events", contracts=())
 
 
 @session(
-    "packages/alma-server", "tests/server", "docs/guides/server.md", installs=("alma-server", "alma-mcp"), reads=("benchmarks", "deploy")
+    "packages/alma-server",
+    "tests/server",
+    "docs/guides/server.md",
+    installs=("alma-server", "alma-mcp"),
+    reads=("benchmarks", "deploy"),
 )
 def server(session: nox.Session) -> None:
     """The HTTP API in processes of its own, with real clients."""

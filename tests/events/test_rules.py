@@ -118,6 +118,18 @@ def test_the_emitter_reports_rules_also_of_a_store_that_is_opened_later(emitter:
     assert types(seen) == ["heuristic.formed"]
 
 
+def test_a_store_that_is_open_twice_reports_its_rules_when_one_of_both_closes(emitter: EventEmitter, tmp_path: Path) -> None:
+    seen: list[MemoryEvent] = []
+    emitter.subscribe_all(seen.append)
+    with ALMA.open(tmp_path, **HASH) as one, ALMA.open(tmp_path, **HASH) as two:
+        succeed(one, 2)
+        one.close()
+        succeed(two, 1, start=2)
+    assert emitter.flush()
+    assert types(seen).count("heuristic.formed") == 1
+    assert types(seen).count("memory.created") == 3
+
+
 def test_events_of_the_journal_have_no_rules(alma: ALMA) -> None:
     succeed(alma, 4)
     assert {str(event.event_type) for event in read_events(alma)} == {"memory.created"}

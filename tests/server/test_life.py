@@ -51,8 +51,8 @@ def live_by_the_library(alma: ALMA) -> None:
     alma.record_usage(shown.ids, shown.ids, agent="helena", user_id="maria")
     alma.record_feedback(shown.preferences[0].id, signal="thumbs_up", agent="helena", user_id="maria")
     episode = alma.episode("helena", "Deploy the login form")
-    episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
-    episode.step("kubectl apply -f fixed", ok=True, tool="kubectl apply")
+    episode.step("kubectl apply", ok=False, error="ImagePullBackOff", source="tool")
+    episode.step("kubectl apply -f fixed", ok=True, tool="kubectl apply", source="tool")
     episode.end("unverified", strategy="rolling update", source="tool")
     alma.settle(episode.id, "success", "the page answers", source="tool")
 
@@ -198,6 +198,11 @@ def test_who_judged_is_said_by_the_token_alone(client: Opening, source: str) -> 
     asking = client(agent="helena", source=source)
     learned = asking.post("/v1/projects/shop/learn", json={"task": LOGIN, "outcome": "success"})
     assert learned.json()["verdict_source"] == source
+    begun = asking.post("/v1/projects/shop/episodes", json={"task": LOGIN}).json()
+    path = f"/v1/projects/shop/episodes/{begun['episode']['id']}"
+    step = asking.post(f"{path}/steps", json={"action": "npm test", "error": "exit 1"}).json()
+    assert asking.get(f"/v1/projects/shop/memories/{step['memory_id']}").json()["verdict_source"] == source
+    assert asking.post(f"{path}/end", json={"outcome": "success"}).json()["verdict_source"] == source
     claimed = {"task": LOGIN, "outcome": "success", "verdict_source": "person"}
     assert asking.post("/v1/projects/shop/learn", json=claimed).status_code == 422
     as_fields = {"kind": "outcome", "fields": {**claimed, "verdict_source": "person"}}

@@ -61,7 +61,7 @@ def test_mcp_is_reached_through_nginx(served: Server, site: Site) -> None:
     async def names() -> list[str]:
         headers = {"Host": HOST, "Authorization": f"Bearer {served.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, verify=False, trust_env=False) as http,
+            httpx2.AsyncClient(headers=headers, verify=False, timeout=60.0, trust_env=False) as http,
             Client(streamable_http_client(f"https://127.0.0.1:{site.port}/mcp", http_client=http)) as client,
         ):
             return [tool.name for tool in (await client.list_tools()).tools]

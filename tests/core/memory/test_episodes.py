@@ -149,6 +149,14 @@ def test_at_most_twenty_steps_become_memories_and_all_stay_in_the_record(alma: A
     assert [step.number for step in alma.get_episode(episode.id).steps] == list(range(1, 31))
 
 
+@pytest.mark.parametrize("source", ["agent", "tool"])
+def test_the_memory_of_a_step_says_who_judged_it(alma: ALMA, source: str) -> None:
+    with alma.episode("dev", "Deploy auth service") as episode:
+        step = episode.step("kubectl apply", ok=False, error="ImagePullBackOff", source=source)
+    (stored,) = [memory for memory in alma.list_memories("outcome") if memory.id == step.memory_id]
+    assert alma.provenance(stored.id).verdict_source == source
+
+
 def test_steps_are_told_apart_by_tool_as_named_or_else_by_what_does_not_vary_in_the_action(alma: ALMA) -> None:
     with alma.episode("dev", TASK) as episode:
         kept = [

@@ -26,7 +26,7 @@ Pairs = set[tuple[str, str | None]]
 """Agents, each with a user whom it learned for, or with none."""
 
 RuleState = Mapping[str, Any]
-"""What is known of the rules of a project, as plain JSON values without words."""
+"""The known rules of a project, as plain JSON values without words."""
 
 _SIDES = {MemoryType.HEURISTIC: Type.HEURISTIC_FORMED, MemoryType.ANTI_PATTERN: Type.ANTIPATTERN_DETECTED}
 _LEVELS = {None: 0, "candidate": 1, "likely": 2, "proven": 3}
@@ -39,7 +39,7 @@ MOST_RULES, MOST_ENTRIES = 10_000, 2_000
 
 
 def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent], RuleState]:
-    """Returns what became of the learned rules since a state, as thin events, and the state by now, to be given to the next call.
+    """Returns the changes of learned rules since a state, as thin events, and the new state, for the next call.
 
     A caller that outlives its process keeps the state, in the transaction that keeps the events: then each rule is reported as formed once.
     Without a state, and after an import, a purge, or an update of the package that learns, there are no events: what follows then is known
@@ -71,7 +71,7 @@ class _Rule:
     key: bytes
 
     def known(self) -> dict[str, Any]:
-        """Returns what is kept of it: no words."""
+        """Returns the part of the rule that is kept in the state: no words."""
         one = self.memory
         words = one.strategy if isinstance(one, Heuristic) else one.pattern
         return {
@@ -120,7 +120,7 @@ def _pairs_since(alma: ALMA, seq: int) -> Pairs | None:
 
 
 def _events(alma: ALMA, rule: _Rule, before: Mapping[str, Any] | None, now: Mapping[str, Any], seq: int) -> Iterator[MemoryEvent]:
-    """Yields the events of a rule that differs from what was known of it."""
+    """Yields the events of a rule that differs from its known state."""
     if before is None:
         said = {name: now[name] for name in ("level", "tasks", "occurrence_count", "success_count")}
         yield _event(alma, rule.memory.id, now, _SIDES[MemoryType(now["kind"])], said, seq)

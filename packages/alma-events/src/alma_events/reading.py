@@ -318,8 +318,8 @@ class Journal:
         )
 
     def _memories(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Returns what full events add: the memories as they are now, by id."""
-        return {key: _shown(memory) for key, memory in self._project.named(dict.fromkeys(ids)).items()}
+        """Returns the memories as they are now, by id, for full events."""
+        return {key: _show(memory) for key, memory in self._project.named(dict.fromkeys(ids)).items()}
 
     def _previous(self, after: Position) -> str | None:
         """Returns the position of the event before the next one, in this selection."""
@@ -385,8 +385,8 @@ class Journal:
         return found
 
 
-def _shown(memory: Any) -> dict[str, Any]:
-    """Returns what a full event says of a memory."""
+def _show(memory: Any) -> dict[str, Any]:
+    """Returns the part of a full event that describes a memory."""
     with suppress(ValueError):
         shown = memory.model_dump(mode="json")
         if len(json.dumps(shown, ensure_ascii=False).encode()) <= LARGEST:

@@ -146,6 +146,7 @@ def _make_mcp(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp:
         allowed_hosts=block.allowed_hosts,
         allowed_origins=block.allowed_origins,
         max_body=block.max_body,
+        keeps_sessions=block.workers == 1,
     )
 
 

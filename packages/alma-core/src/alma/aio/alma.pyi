@@ -56,13 +56,13 @@ class AsyncEpisode:
         """Ends it as partly done. For `source`, who judged, see `end`."""
     @property
     def record(self) -> alma.types.episodes.EpisodeRecord: ...
-    async def step(self, action: str, ok: bool | None = None, *, error: str | None = None, output: str | None = None, duration_ms: float | None = None, tool: str | None = None, feedback: str | None = None) -> alma.types.episodes.Step:
+    async def step(self, action: str, ok: bool | None = None, *, error: str | None = None, output: str | None = None, duration_ms: float | None = None, tool: str | None = None, feedback: str | None = None, source: str | alma.types.kinds.VerdictSource = ...) -> alma.types.episodes.Step:
         """Records one action, durably when it returns. `ok=None` leaves it unjudged; an `error` alone means `ok=False`.
 
         `tool` names what performed the action; by default it is `action` without its varying parts (numbers, ids, paths, times). A
         failure that is new for its tool, and the tool's first success after it, become memories, at most 20 an episode. `feedback` is a
         remark that its memory shows, such as how a call differs from the failed one that it repairs. Long texts are cut to 2,000 characters,
-        an action to 1,000. `ConflictError` once it has ended."""
+        an action to 1,000. `source` says who judged it, as for `end`. `ConflictError` once it has ended."""
     @property
     def steps(self) -> tuple[alma.types.episodes.Step, ...]: ...
     async def succeed(self, strategy: str | None = None, *, feedback: str | None = None, source: str | alma.types.kinds.VerdictSource | None = None) -> alma.types.episodes.EpisodeRecord:

@@ -67,9 +67,9 @@ class Recorder(Protocol):
         """Returns what is stored of the episode if it is open and leased here. `None` if it ended, was suspended, or its beginning was
         undone."""
 
-    def step(self, step: Step, *, is_lesson: bool) -> Step:
-        """Stores a step; a lesson also as a memory, whose id the returned step has. The returned number differs if steps were added
-        elsewhere (by a forked child) or undone."""
+    def step(self, step: Step, *, is_lesson: bool, source: VerdictSource = VerdictSource.CALLER) -> Step:
+        """Stores a step; a lesson also as a memory, judged by `source`, whose id the returned step has. The returned number differs if steps
+        were added elsewhere (by a forked child) or undone."""
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, the usage counts and the memory of the outcome, all in one transaction."""
@@ -138,16 +138,18 @@ class Episode:
         duration_ms: float | None = None,
         tool: str | None = None,
         feedback: str | None = None,
+        source: str | VerdictSource = VerdictSource.CALLER,
     ) -> Step:
         """Records one action, durably when it returns. `ok=None` leaves it unjudged; an `error` alone means `ok=False`.
 
         `tool` names what performed the action; by default it is `action` without its varying parts (numbers, ids, paths, times). A
         failure that is new for its tool, and the tool's first success after it, become memories, at most 20 an episode. `feedback` is a
         remark that its memory shows, such as how a call differs from the failed one that it repairs. Long texts are cut to 2,000 characters,
-        an action to 1,000. `ConflictError` once it has ended.
+        an action to 1,000. `source` says who judged it, as for `end`. `ConflictError` once it has ended.
         """
         with self._lock:
             self._check_open()
+            judge = VerdictSource.checked(source, "source")
             done, failed = optional_text(action, "action", ACTION_CHARS), optional_text(error, "error")
             if done is None:
                 raise ValidationError("action is empty")
@@ -166,7 +168,7 @@ class Episode:
                 at=self._recorder.now(),
             )
             lessons = self._lessons.after(step)
-            kept = self._recorder.step(step, is_lesson=lessons.count > self._lessons.count)
+            kept = self._recorder.step(step, is_lesson=lessons.count > self._lessons.count, source=judge)
             self._lessons = lessons
             is_next = kept.number == step.number
             others = self._record.steps if is_next else (self._recorder.held() or self._record).steps[: kept.number - 1]

@@ -73,12 +73,12 @@ async def get_episode(episode_id: str, asked: AskedDep, reader: ReaderDep) -> Ep
 
 @router.post("/episodes/{episode_id}/steps", operation_id="episode_step", status_code=201)
 async def step(episode_id: str, body: Act, asked: AskedDep, reader: ReaderDep, once: OnceDep) -> Step:
-    """Stores one action. A new failure, and the first success after it, become memories, where the token's word counts as a judge's."""
+    """Stores one action. A new failure, and the first success after it, become memories. The token says who judged."""
     asked.require("write")
 
     def call(alma: "ALMA") -> Step:
         with _resumed(alma, reader, episode_id) as episode:
-            return episode.step(**fields_of(body))
+            return episode.step(**fields_of(body), source=asked.access.source)
 
     return await once.write(
         call,

@@ -35,7 +35,7 @@ from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import LEASE, STEP, Ending, EpisodeRecord, EpisodeStatus, Step, with_use
 from alma.types.identity import new_id, to_micros
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome, passages_of
 from alma.types.slice import MemorySlice
 
@@ -189,24 +189,24 @@ class RoomRecorder:
         return self.opened
 
     @operation
-    def step(self, step: Step, *, is_lesson: bool) -> Step:
+    def step(self, step: Step, *, is_lesson: bool, source: VerdictSource = VerdictSource.CALLER) -> Step:
         """Stores a step, and the memory made of it, in one transaction."""
         self.room = self.room.latest
         step = self.room.store.redaction.value(step)
         if not is_lesson:
-            return self._stored_step(step, is_lesson)[0]
+            return self._stored_step(step, None)[0]
         operation = Operation(UPSERT, STEP_METHOD, self.room.name, self.opened.agent)
         with reported(self.room.store.watchers, operation):
-            kept, operation.result = self._stored_step(step, is_lesson)
+            kept, operation.result = self._stored_step(step, source)
             return kept
 
-    def _stored_step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
-        """Stores a step after those that are stored, and returns it with its memory."""
+    def _stored_step(self, step: Step, judge: VerdictSource | None) -> tuple[Step, Outcome | None]:
+        """Stores a step after those that are stored, and returns it with its memory, if it is a lesson, which a `judge` judged."""
         while True:
             number = len(self.opened.steps) + 1
             numbered = step.model_copy(update={"number": number})
             try:
-                return self._with_beginning(lambda numbered=numbered: self._step(numbered, is_lesson))  # type: ignore[misc]
+                return self._with_beginning(lambda numbered=numbered: self._step(numbered, judge))  # type: ignore[misc]
             except ConflictError:  # steps were undone, or stored elsewhere, say by a forked child
                 with suppress(MemoryNotFoundError):
                     self.opened = stored(self.room, self.opened.id)
@@ -269,8 +269,8 @@ class RoomRecorder:
             else:
                 put_opening(write, self.opened)
 
-    def _step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
-        lesson = self._lesson(step) if is_lesson else None
+    def _step(self, step: Step, judge: VerdictSource | None) -> tuple[Step, Outcome | None]:
+        lesson = None if judge is None else self._lesson(step, judge)
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
         entries = [] if lesson is None else [Entry(lesson, passages_of(lesson))]
         # Where nothing is learned, an embedder that is away keeps no step back.
@@ -320,13 +320,14 @@ class RoomRecorder:
     def _write(self, operation: str, at: datetime) -> AbstractContextManager[Write]:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
 
-    def _lesson(self, step: Step) -> Outcome:
+    def _lesson(self, step: Step, judge: VerdictSource) -> Outcome:
         request = LearnRequest(
             agent=self.opened.agent,
             user_id=self.opened.user_id,
             task=self.opened.task,
             task_type=self.opened.task_type,
             outcome=bool(step.ok),
+            verdict_source=judge,
             strategy_used=step.action,
             error_message=step.error,
             feedback=step.feedback,
