@@ -51,7 +51,7 @@ def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent],
         return [], state
     known: dict[str, Any] = dict(state["rules"]) if state else {}
     pairs = None if state is None or state["version"] != learned else _pairs_since(alma, state["seq"])
-    found = _rules(alma, pairs)
+    found = _rules(alma, _all_pairs(alma) if pairs is None else pairs)
     now_at = project.head()  # what was written meanwhile may be in the rules already, and is looked at once more
     events = list[MemoryEvent]()
     for rule in found:
@@ -86,18 +86,24 @@ class _Rule:
         }
 
 
-def _rules(alma: ALMA, pairs: Pairs | None) -> list[_Rule]:
-    """Returns the learned rules of some agents, for some of their users, or of all. Rules of several users come as one without a user sees
+def _rules(alma: ALMA, pairs: Pairs) -> list[_Rule]:
+    """Returns the learned rules of some agents, for some of their users. Rules of several users are listed as a reader without a user sees
     them."""
     key, found = alma.storage.id.encode()[:64], dict[str, _Rule]()
     nobody = f"no user of {alma.storage.id}"  # without a user, rules for all users are listed, of which there may be thousands
-    for agent, user in [(None, None)] if pairs is None else sorted(pairs, key=lambda pair: (pair[0], pair[1] or "")):
-        whose = None if agent is None else user or nobody
+    for agent, user in sorted(pairs, key=lambda pair: (pair[0], pair[1] or "")):
         for kind in _SIDES:
-            for one in alma.list_memories(kind=kind.value, agent=agent, user_id=whose, limit=MOST_RULES):
+            for one in alma.list_memories(kind=kind.value, agent=agent, user_id=user or nobody, limit=MOST_RULES):
                 if isinstance(one, Heuristic | AntiPattern) and one.metadata.get("learned"):
                     found.setdefault(one.id, _Rule(one, key))
     return list(found.values())
+
+
+def _all_pairs(alma: ALMA) -> Pairs:
+    """Returns all agents that have outcomes, and their users."""
+    partitions = alma.storage.project(alma.project_id).partitions().values()
+    pairs = {(one.agent, one.user_id) for one in partitions if one.agent is not None and one.kind == MemoryType.OUTCOME}
+    return pairs | {(agent, None) for agent, _ in pairs}
 
 
 def _pairs_since(alma: ALMA, seq: int) -> Pairs | None:
