@@ -20,6 +20,7 @@ from alma.errors import ConfigurationError, ValidationError
 from alma.events import MemoryEvent, MemoryEventType, WebhookConfig, WebhookManager, get_emitter, reset_emitter
 from alma_cli.app import app
 from alma_events.webhooks import WebhookDeliveryStatus
+from alma_events.webhooks.examining import findings
 from webhook_receiver import Receiver, Reply, receiving
 
 Wait = Callable[..., None]
@@ -162,6 +163,21 @@ def test_a_receiver_inside_is_refused_on_the_command_line_and_a_failed_test_ends
     assert alma_command("test", name).exit_code == 1
     standardwebhooks.Webhook(b"chosen secret").verify(receiver.got[0].body, dict(receiver.got[0].headers))
     assert alma_command("test", "wh_unknown").exit_code not in (0, 1)
+
+
+def test_the_doctor_names_a_receiver_that_is_disabled(alma_command: Callable[..., Any], receiver: Receiver) -> None:
+    added = alma_command("add", receiver.url, "--allow-http", "--allow", "127.0.0.1", "--json")
+    name = json.loads(added.stdout)["webhook"]["id"]
+
+    def found() -> list[tuple[str, str, str]]:
+        return list(findings(Path(".alma/config.yaml")))
+
+    assert [(each[0], each[1]) for each in found()] == [("webhooks", "ok")]
+    alma_command("disable", name)
+    assert [(each[1], name in each[2]) for each in found()] == [("info", True)]
+    with ALMA.from_config(".alma/config.yaml") as alma:
+        WebhookManager(alma).endpoints.disable(name, reason="the receiver answered 410")
+    assert [(each[1], "410" in each[2]) for each in found()] == [("FAILED", True)]
 
 
 def test_the_published_snippet_runs() -> None:
