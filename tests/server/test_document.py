@@ -11,7 +11,19 @@ from api_document import REFERENCE, documents
 DOCUMENTS = documents()
 
 OWN = {
-    *("live", "ready", "version", "metrics", "whoami", "list_tokens", "create_token", "revoke_token", "get_job", "get_export"),
+    *(
+        "live",
+        "ready",
+        "version",
+        "metrics",
+        "whoami",
+        "list_tokens",
+        "create_token",
+        "revoke_token",
+        "get_job",
+        "get_export",
+        "export_now",
+    ),
     *("forget_memory", "episode_step", "episode_observe", "episode_end", "export_user", "journal", "agents", "events"),
 }
 """Operations that are of the server, or of what a method of the library returns."""

@@ -98,6 +98,9 @@ def test_what_was_exported_is_imported_elsewhere(tmp_path: Path) -> None:
         report = finish(target, target.post("/v1/projects/shop/import", params={"trusted": True}, **sent))
         assert report["stored"]["memories"] == 1
         assert other.alma.content_hash() == one.alma.content_hash()
+        assert source.get("/v1/projects/shop/export").text.splitlines()[1:-1] == lines.decode().splitlines()[1:-1]
+        again = target.post("/v1/projects/shop/import", params={"trusted": True, "wait": True}, **sent).json()
+        assert (again["status"], "has already" in again["problem"]) == ("failed", True)
 
 
 def test_an_export_is_gone_when_something_is_erased_since(client: Opening, served: Served) -> None:

@@ -88,7 +88,7 @@ def test_several_processes_serve_one_port_and_count_together(tmp_path: Path) -> 
         with server.client() as client:
             text = client.get("/metrics").text
         counted = re.search(r'alma_http_requests_total\{.*route="/v1/whoami",status="200"\} (\d+)', text)
-        size = re.search(r"alma_store_bytes (\S+)", text)
+        size = re.search(r"^alma_store_bytes (\S+)", text, flags=re.MULTILINE)
         assert counted is not None
         assert int(counted[1]) == 20
         assert size is not None

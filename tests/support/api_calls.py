@@ -80,6 +80,7 @@ CALLS: Mapping[str, Call] = {
     "retrieve_scoped": Call("read", {**AGENT, "query": "Deploy", "scope": "workflow_only"}),
     "cleanup_checkpoints": Call("forget", query={"older_than_days": 0}, reaches_all=True),
     "export": Call("admin", {}, status=202),
+    "export_now": Call("admin"),
     "get_export": Call("admin"),
     "export_user": Call("admin"),
     "import_from": Call("admin", "$export", status=202, reaches_all=True),

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -53,12 +54,20 @@ def serve(options: Options) -> None:
     if not is_loopback(block.host) and not block.allowed_hosts:
         _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
     if block.workers > 1:
-        Multiprocess(_uvicorn_config(functools.partial(make_app, options), options, factory=True), [listener]).run()
+        _run_workers(options, listener)
         return
     config = _uvicorn_config(make_app(options), options)
     gc.freeze()  # what was imported stays: looking for garbage in it would take time
     gc.enable()
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _run_workers(options: Options, listener: socket) -> None:
+    """Runs several processes, which share their figures in a folder, until they are asked to end."""
+    with tempfile.TemporaryDirectory(prefix="alma-figures-") as figures:
+        os.environ.setdefault(_SHARED_FIGURES, figures)
+        config = _uvicorn_config(functools.partial(make_app, options), options, factory=True)
+        Multiprocess(config, [listener]).run()
 
 
 def make_app(options: Options) -> ASGIApp:
@@ -197,8 +206,6 @@ class _Rest:
 
 def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvicorn.Config:
     block = options.block
-    if block.workers > 1:
-        os.environ.setdefault(_SHARED_FIGURES, tempfile.mkdtemp(prefix="alma-figures-"))
     return uvicorn.Config(
         app,
         factory=factory,

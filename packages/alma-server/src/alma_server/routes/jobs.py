@@ -1,11 +1,15 @@
-"""Work that takes longer than a request: one piece at a time, with its progress, known to whoever began it until an hour after its end."""
+"""Work that takes longer than a request: one piece at a time, with its progress, known to whoever began it until an hour after its end.
 
+A job is known to the process that runs it. Where several serve one port, a client waits for it in the request that begins it.
+"""
+
+import asyncio
 import logging
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -69,6 +73,12 @@ class Running:
     problem: str | None = None
     ended: float = 0.0
     made: Made | None = None
+    future: "Future[None] | None" = None
+
+    async def wait(self) -> None:
+        """Waits until it has ended."""
+        if self.future is not None:
+            await asyncio.shield(asyncio.wrap_future(self.future))
 
     def report(self, done: int, total: int) -> None:
         """Notes the progress."""
@@ -109,7 +119,7 @@ class Jobs:
             raise ProblemError(503, "overloaded", "too many jobs wait already", headers={"Retry-After": "60"})
         job = Running(asked.token.id, asked.project or "", sort)
         self._known[job.id] = job
-        self._executor.submit(_run, job, work)
+        job.future = self._executor.submit(_run, job, work)
         return job
 
     def find(self, asked: Asked, job_id: str) -> Running:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError
 from alma.types import UserPreference
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from alma_server.asking import Asked
 
 router = APIRouter(prefix="/projects/{project}", tags=["memories"])
+
+Tags = Annotated[str | None, Header(max_length=2_000, description="Entity tags, as `ETag` has them.")]
+"""Stated for the document of the API; `show_tag` and `check_match` read it."""
 
 NOTED_BY_AGENT = "noted_by_agent"
 """Source of facts and preferences that an agent states without one."""
@@ -70,7 +73,7 @@ async def list_memories(
 
 
 @router.get("/memories/{memory_id}", operation_id="get", responses={304: {"description": "It has not changed"}})
-async def get(memory_id: str, asked: AskedDep, reader: ReaderDep, response: Response) -> AnyMemory:
+async def get(memory_id: str, asked: AskedDep, reader: ReaderDep, if_none_match: Tags = None) -> AnyMemory:
     """Returns a memory. Its `ETag` changes when anything of it does."""
     asked.require("read")
     memory = await asked.read(lambda alma: reader.memory(alma, memory_id))
@@ -80,7 +83,9 @@ async def get(memory_id: str, asked: AskedDep, reader: ReaderDep, response: Resp
 
 
 @router.delete("/memories/{memory_id}", operation_id="forget_memory")
-async def forget_memory(memory_id: str, asked: AskedDep, reader: ReaderDep, purge: bool = False) -> Forgotten:
+async def forget_memory(
+    memory_id: str, asked: AskedDep, reader: ReaderDep, purge: bool = False, if_match: Tags = None
+) -> Forgotten:
     """Archives a memory, which undo brings back; with `purge` it is erased for good. With `If-Match` only if it has not changed."""
     asked.require("forget")
     return await asked.write(lambda alma: _forget(alma, asked, reader, memory_id, purge))

@@ -9,9 +9,10 @@ from fastapi.responses import StreamingResponse
 from alma.errors import ConflictError, ScopeViolationError
 from alma_access import ANY
 from alma_server.asking import Asked, AskedDep
+from alma_server.limits import EXPORT
 from alma_server.routes.answers import Job
-from alma_server.routes.bodies import Export
-from alma_server.routes.jobs import Jobs, Made, Progress, Work
+from alma_server.routes.bodies import Export, Name
+from alma_server.routes.jobs import Jobs, Made, Progress, Running
 from alma_server.routes.scope import require_all_users
 
 router = APIRouter(prefix="/projects/{project}", tags=["transfer"])
@@ -27,7 +28,8 @@ _FILE: dict[int | str, dict[str, Any]] = {
 async def export(body: Export, asked: AskedDep) -> Job:
     """Begins an export of the project, of one agent, or of one user: JSON lines, lossless, from one consistent snapshot."""
     asked.require("admin")
-    whose = _whose(asked, body)
+    asked.charge(EXPORT)
+    whose = _whose(asked, body.agent, body.user_id)
     alma = await asked.read(lambda alma: alma)
 
     def work(progress: Progress) -> tuple[dict[str, Any], Made]:
@@ -35,7 +37,22 @@ async def export(body: Export, asked: AskedDep) -> Job:
         report = alma.export(made, **whose, vectors=body.vectors, progress=progress)  # type: ignore[arg-type] # it has `write`
         return report.model_dump(mode="json"), made
 
-    return _started(asked, "export", work)
+    return _place(asked, Jobs.of(asked.request.app).start(asked, "export", work))
+
+
+@router.get("/export", operation_id="export_now", responses=_FILE, response_class=StreamingResponse)
+async def export_now(
+    asked: AskedDep,
+    agent: Annotated[Name | None, Query()] = None,
+    user_id: Annotated[Name | None, Query()] = None,
+    vectors: bool = False,
+) -> StreamingResponse:
+    """Returns an export of the project, of one agent, or of one user, at once, without a job."""
+    asked.require("admin")
+    asked.charge(EXPORT)
+    whose, made = _whose(asked, agent, user_id), Made()
+    await asked.read(lambda alma: alma.export(made, **whose, vectors=vectors))  # type: ignore[arg-type] # it has `write`
+    return StreamingResponse(made.chunks(), media_type=LINES)
 
 
 @router.get("/export/{job_id}", operation_id="get_export", responses=_FILE, response_class=StreamingResponse)
@@ -64,6 +81,7 @@ async def import_from(
     asked: AskedDep,
     lines: Annotated[bytes, Body(media_type=LINES)],
     on_conflict: Annotated[Literal["error", "skip", "merge"], Query()] = "error",
+    wait: Annotated[bool, Query(description="Answer when it has ended.")] = False,
     trusted: Annotated[
         bool, Query(description="Take the file's word for who judged; else all of it counts as imported.")
     ] = False,
@@ -79,7 +97,10 @@ async def import_from(
             return alma.import_from(BytesIO(lines), on_conflict=on_conflict, progress=progress).model_dump(mode="json"), None
         return alma.import_untrusted(BytesIO(lines), progress=progress).model_dump(mode="json"), None
 
-    return _started(asked, "import", work)
+    job = Jobs.of(asked.request.app).start(asked, "import", work)
+    if wait:
+        await job.wait()
+    return _place(asked, job)
 
 
 @jobs_router.get("/jobs/{job_id}", operation_id="get_job")
@@ -89,16 +110,15 @@ async def get_job(job_id: str, asked: AskedDep) -> Job:
     return Jobs.of(asked.request.app).find(asked, job_id).shown()
 
 
-def _started(asked: Asked, sort: str, work: Work) -> Job:
-    job = Jobs.of(asked.request.app).start(asked, sort, work)
+def _place(asked: Asked, job: Running) -> Job:
     root = asked.request.scope.get("root_path", "").rstrip("/")
     asked.respond("Location", f"{root}/v1/jobs/{job.id}")
     return job.shown()
 
 
-def _whose(asked: Asked, body: Export) -> dict[str, str | None]:
+def _whose(asked: Asked, agent: str | None, user_id: str | None) -> dict[str, str | None]:
     """Returns the agent or the user of an export. `ScopeViolationError` if the token reaches less than that."""
-    agent, user = asked.any_agent(body.agent), asked.user(body.user_id)
+    agent, user = asked.any_agent(agent), asked.user(user_id)
     if user is None:
         require_all_users(asked, "export")
     else:
