@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from alma_server.routes.document import api_document
+from alma_server.openapi import api_document
 from api_calls import OPERATIONS, World, public_names
 from api_serving import running_app
 

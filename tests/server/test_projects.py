@@ -49,3 +49,24 @@ def memory_of(folder: Path, most: int) -> int:
             taken = tracemalloc.get_traced_memory()[0]
             tracemalloc.stop()
     return taken
+
+
+def test_an_address_without_a_project_is_of_the_tokens_own_or_of_the_configured_one(tmp_path: Path) -> None:
+    body = {"agent": "helena", "task": "deploy", "outcome": "success"}
+    with running_app(tmp_path, settings=ServerSettings(project="shop")) as served:
+        answers = {
+            name: served.client(name, projects=projects).post("/v1/learn", json=body)
+            for name, projects in {"any": ("*",), "two": ("bank", "shop"), "own": ("bank",), "others": ("bank", "mill")}.items()
+        }
+    assert {name: (answer.status_code, answer.json().get("project_id")) for name, answer in answers.items()} == {
+        "any": (201, "shop"),
+        "two": (201, "shop"),
+        "own": (201, "bank"),
+        "others": (403, None),
+    }
+
+
+def test_an_address_without_a_project_is_refused_where_none_is_configured(tmp_path: Path) -> None:
+    with running_app(tmp_path) as served:
+        answer = served.client().post("/v1/learn", json={"agent": "helena", "task": "deploy", "outcome": "success"})
+    assert (answer.status_code, "name the project" in answer.json()["detail"]) == (403, True)

@@ -14,7 +14,7 @@ from httpx2 import Response
 
 from alma import ALMA
 from alma_events.webhooks import Endpoints, WebhookConfig
-from alma_server.routes.document import api_document
+from alma_server.openapi import api_document
 from api_serving import Served
 
 SECRETS = ("aardvark", "bandicoot", "capybara", "dromedary", "echidna")

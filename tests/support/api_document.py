@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from alma_server.routes.document import api_document
+from alma_server.openapi import api_document
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs/reference"
 TITLES = {
@@ -24,8 +24,9 @@ TITLES = {
 BEGINNING = """# HTTP API
 
 Every operation of the API that `alma serve` answers; the whole of it, with all fields of bodies and answers, is
-[openapi.json](openapi.json) (OpenAPI 3.1). Names are those of the library's methods and arguments. A token that is bound to one project may
-leave `/projects/{project}` out of an address. Errors are `application/problem+json`. This page and that document are made from the routes.
+[openapi.json](openapi.json) (OpenAPI 3.1). Names are those of the library's methods and arguments. An address without
+`/projects/{project}` is of the project that the token is bound to, else of the one in the server's configuration. Errors are
+`application/problem+json`. This page and that document are made from the routes.
 """
 
 

@@ -62,13 +62,15 @@ class Access:
         """True for a project that the client may name."""
         return ANY in self.projects or composed(project) in map(composed, self.projects)
 
-    def as_project(self, named: str | None) -> str:
-        """Returns the project of a call. `ScopeViolationError` for a name that the client is not bound to, and for none where there are
-        several."""
-        if named is None:
-            if len(self.projects) > 1 or ANY in self.projects:
-                raise ScopeViolationError("project is missing: name the project whose memory this is")
+    def as_project(self, named: str | None, *, default: str | None = None) -> str:
+        """Returns the project of a call. A client of several projects that names none gets the default, if it reaches that.
+
+        `ScopeViolationError` for a name that the client is not bound to, and for none where there is no default."""
+        if named is None and len(self.projects) == 1 and ANY not in self.projects:
             return self.projects[0]
+        named = default if named is None else named
+        if named is None:
+            raise ScopeViolationError("project is missing: name the project whose memory this is")
         if not self.reaches(named):
             raise ScopeViolationError(f"this client is not bound to the project {quoted(named)}")
         return named

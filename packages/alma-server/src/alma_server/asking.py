@@ -88,7 +88,7 @@ async def find_asked(request: Request, bearer: Annotated[HTTPAuthorizationCreden
     service: Service = request.app.state.service
     token = _find_token(service.tokens, bearer)
     request.scope["alma.token"] = token.name
-    project = _project(request, token.access)
+    project = _project(request, token.access, service.settings.project)
     asked = Asked(token.access, request.scope.get("alma.request_id", ""), project, token, service, request)
     asked.charge(READ)
     return asked
@@ -103,11 +103,11 @@ def _find_token(tokens: Tokens, bearer: HTTPAuthorizationCredentials | None) -> 
     return token
 
 
-def _project(request: Request, access: Access) -> str | None:
+def _project(request: Request, access: Access, default: str | None) -> str | None:
     if "project" not in request.path_params:
         return None
     is_bare = request.scope.get("alma.is_bare", False)
-    return access.as_project(None if is_bare else request.path_params["project"])
+    return access.as_project(None if is_bare else request.path_params["project"], default=default)
 
 
 AskedDep = Annotated[Asked, Depends(find_asked)]

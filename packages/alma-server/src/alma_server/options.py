@@ -59,6 +59,7 @@ class Options:
         """Settings of the application."""
         block = self.block
         return ServerSettings(
+            project=self.project,
             folder=self.folder,
             allowed_hosts=block.allowed_hosts,
             allowed_origins=block.allowed_origins,

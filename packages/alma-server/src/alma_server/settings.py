@@ -13,6 +13,8 @@ class ServerSettings:
 
     folder: Path | None = None
     """Folder of the store, whose size the figures state."""
+    project: str | None = None
+    """Project of an address that names none, for tokens that reach several: the one of the configuration."""
     allowed_hosts: tuple[str, ...] = ()
     """Names that a header `Host` may state beside those of loopback: `host`, `host:port` or `host:*`."""
     allowed_origins: tuple[str, ...] = ()

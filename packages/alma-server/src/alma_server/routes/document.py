@@ -1,7 +1,4 @@
-"""The OpenAPI document: what FastAPI says of the routes, with the one shape of errors for all of them.
-
-python -m alma_server.routes.document > docs/reference/openapi.json
-"""
+"""The OpenAPI document: what FastAPI says of the routes, with the one shape of errors for all of them."""
 
 from typing import Any
 
@@ -69,15 +66,3 @@ def describe_once(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign] # as FastAPI documents it
-
-
-def api_document() -> dict[str, Any]:
-    """Returns the document of the API with all its routes, without a store."""
-    from alma.errors import ConfigurationError
-    from alma_access import GivenTokens
-    from alma_server.app import create_app
-
-    def open_nothing(project: str) -> Any:
-        raise ConfigurationError(f"the document needs no memory of {project}")
-
-    return create_app(open_nothing, GivenTokens(())).openapi()

@@ -59,7 +59,9 @@ async def _call(asked: Asked, name: str, arguments: dict[str, Any]) -> dict[str,
     """Returns what a tool says: with `success`, and what it is about, or an `error`. A violation of the scope is raised."""
     tool = TOOLS[name]
     asked.require(tool.right)
-    asked = replace(asked, project=asked.access.as_project(arguments.pop("project_id", None)))
+    asked = replace(
+        asked, project=asked.access.as_project(arguments.pop("project_id", None), default=asked.service.settings.project)
+    )
     try:
         if missing := [each for each in tool.needs if arguments.get(each) in (None, "")]:
             raise ValidationError(f"{missing[0]} cannot be empty")
