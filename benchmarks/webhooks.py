@@ -1,4 +1,4 @@
-"""What webhooks cost, and how many deliveries there are: `python -m benchmarks.webhooks`.
+"""Cost of webhooks for `learn`, and rate of deliveries: `python -m benchmarks.webhooks`.
 
 Deliveries go to a receiver on loopback in a process of its own. Calls of `learn` with and without three receivers take turns, in blocks, so that a
 busy moment hits both; between two calls there is a pause, as in a program that does its work, so that deliveries are made meanwhile.

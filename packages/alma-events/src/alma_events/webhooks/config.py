@@ -111,7 +111,7 @@ class WebhookConfig:
 
     @property
     def schedule(self) -> Schedule:
-        """When failed deliveries are tried again."""
+        """Schedule of attempts for a delivery."""
         retries = self.max_retries if self.retry_count is None else self.retry_count
         if retries is self.retry_delay is self.retry_backoff is None:
             return Schedule()

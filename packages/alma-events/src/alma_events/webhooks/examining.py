@@ -1,4 +1,4 @@
-"""What `alma doctor` says of webhooks."""
+"""Check of `alma doctor` for receivers of events."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -125,7 +125,7 @@ class WebhookManager:
 
     @property
     def is_running(self) -> bool:
-        """Whether events are delivered."""
+        """True while events are delivered."""
         return self._worker is not None
 
     def get_recent_deliveries(self, limit: int = 50) -> list[Delivery]:
@@ -192,7 +192,7 @@ class _Durable:
             executor=executor,
             lease=Lease(engine, f"webhook {endpoint_id}", max(self._lease_seconds, 2 * config.seconds)),
             clock=self._clock,
-            on_disabled=self._tell_disabled,
+            on_disabled=self._report_disabled,
         )
 
     def begin(self, worker: Worker, emitter: EventEmitter | None, stop: Callable[[], None]) -> None:
@@ -227,7 +227,7 @@ class _Durable:
         except StorageError:  # the store was closed
             return
 
-    def _tell_disabled(self, endpoint_id: str, reason: str) -> None:
+    def _report_disabled(self, endpoint_id: str, reason: str) -> None:
         get_emitter().emit(
             MemoryEvent(
                 event_type=MemoryEventType.WEBHOOK_DISABLED,

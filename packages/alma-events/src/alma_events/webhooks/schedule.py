@@ -1,4 +1,4 @@
-"""When a delivery that failed is tried again, and when an endpoint that fails is left alone."""
+"""Schedule of attempts: times of retries and of probes, and limits after which an endpoint pauses."""
 
 import random
 from collections.abc import Sequence

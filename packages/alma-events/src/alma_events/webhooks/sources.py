@@ -1,4 +1,4 @@
-"""Where an endpoint's events come from: the journal, by references that outlive the process, or an emitter, in memory only."""
+"""Sources of events for an endpoint: the journal, by references that outlive the process, or an emitter, in memory only."""
 
 import json
 import logging
