@@ -79,6 +79,7 @@ SHARED_BY = {
         "core",
         "coverage",
         "docs",
+        "encryption",
         "exhaustive",
         "facade",
         "facade-on-files",
@@ -184,6 +185,12 @@ def guard(session: nox.Session) -> None:
     test_by_default(session, "tests/guard")
 
 
+@session("packages/alma-encryption", "tests/encryption", installs=("alma-encryption", "alma-core[local]", "alma-testing"))
+def encryption(session: nox.Session) -> None:
+    """Encrypted stores and changes of key."""
+    test_by_default(session, "tests/encryption", options=("-m", "not exhaustive"))
+
+
 @session("packages/alma-files", "tests/files", installs=("alma-files", "alma-core[local]", "alma-testing"))
 def files(session: nox.Session) -> None:
     """The store in readable files."""
@@ -208,7 +215,11 @@ def learning(session: nox.Session) -> None:
     test_by_default(session, "tests/learning")
 
 
-@session("tests/upgrade", installs=("alma-cli", "alma-core[encryption,local]", "alma-postgres", "alma-testing"))
+@session(
+    "packages/alma-upgrade",
+    "tests/upgrade",
+    installs=("alma-upgrade", "alma-cli", "alma-core[encryption,local]", "alma-postgres", "alma-testing"),
+)
 def upgrade(session: nox.Session) -> None:
     """Stores of earlier versions."""
     test_by_default(session, "tests/upgrade")
@@ -535,14 +546,25 @@ def access(session: nox.Session) -> None:
     test_adapter(session, "access", contracts=())
 
 
-@session("packages/alma-events", "tests/events", "docs/guides/events.md", installs=("alma-events",), reads=("benchmarks",))
+@session(
+    "packages/alma-events",
+    "tests/events",
+    "docs/guides/events.md",
+    "docs/guides/webhooks.md",
+    installs=("alma-events",),
+    reads=("benchmarks",),
+)
 def events(session: nox.Session) -> None:
     """Events and webhooks, with receivers on loopback."""
     test_adapter(session, "events", contracts=())
 
 
 @session(
-    "packages/alma-server", "tests/server", "docs/guides/server.md", installs=("alma-server", "alma-mcp"), reads=("benchmarks", "deploy")
+    "packages/alma-server",
+    "tests/server",
+    "docs/guides/server.md",
+    installs=("alma-server", "alma-mcp"),
+    reads=("benchmarks", "deploy"),
 )
 def server(session: nox.Session) -> None:
     """The HTTP API in processes of its own, with real clients."""

@@ -42,6 +42,8 @@ STREAMS = 1_000
 REQUESTS = 100_000
 STARTS = 5
 IDLE_SECONDS = 30
+SETTLE_SECONDS = 5
+"""After a start, until what the server loads beside its first requests is there."""
 WARM_UP = 50
 MIB = 1024 * 1024
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -87,15 +89,16 @@ def measure_requests(folder: Path, texts: Sequence[str], options: argparse.Names
     library, library_times = _library(folder, asked)
 
     async def run() -> list[Gate]:
-        with serving(folder) as server:
+        with serving(folder, "--only", "api") as server:
+            await asyncio.sleep(SETTLE_SECONDS)
             async with server.connect() as client:
-                nothing, _ = await _timed(server, client, "GET", "whoami", [None] * len(asked))
-                checked, _ = await _timed(
-                    server, client, "POST", f"{IN_PROJECT}/retrieve", [{"agent": AGENT}] * len(asked), status=422
-                )
                 found, times = await _timed(server, client, "POST", f"{IN_PROJECT}/retrieve", [_task(text) for text in asked])
                 learned, learn_times = await _timed(
                     server, client, "POST", f"{IN_PROJECT}/learn", [_outcome(text) for text in asked], status=201
+                )
+                nothing, _ = await _timed(server, client, "GET", "whoami", [None] * len(asked))
+                checked, _ = await _timed(
+                    server, client, "POST", f"{IN_PROJECT}/retrieve", [{"agent": AGENT}] * len(asked), status=422
                 )
         return [
             Gate("a request that does nothing, processor", nothing, "ms", limit=2.0),

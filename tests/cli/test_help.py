@@ -62,6 +62,7 @@ COMMANDS = (
     "work",
     "workflow",
     "wakeup",
+    "token",
 )
 
 

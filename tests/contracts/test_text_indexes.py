@@ -11,7 +11,6 @@ from sqlalchemy import Connection as Connected
 from sqlalchemy import create_engine
 
 from alchemy_store import AlchemySession
-from alma.storage.encryption.cipher import AESSeal
 from alma.storage.relational.seal import OpenSeal
 from alma.storage.relational.session import Session
 from alma.storage.relational.statements.upkeep import text_metadata
@@ -21,6 +20,7 @@ from alma.storage.relational.text_rows import TextRows
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.types.memories import Passage
+from alma_encryption.cipher import AESSeal
 
 WORDS = ["Deploys", "deploy", "naïve", "v2.1", "it's", "ΣΊΣΥΦΟΣ", "日本", "of", '"', "x" * 80]
 

@@ -153,6 +153,18 @@ def test_a_retrieval_is_an_event_of_this_process(emitter: EventEmitter, alma: AL
     assert "memory.accessed" not in {str(event.event_type) for event in alma.events()}
 
 
+def test_retrievals_are_reported_of_each_opening_of_a_store(emitter: EventEmitter, alma: ALMA, tmp_path: Path) -> None:
+    seen: list[str | None] = []
+    emitter.subscribe_all(lambda event: seen.append(event.agent))
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as second:
+        alma.retrieve("Deploy auth", "victor")
+        second.retrieve("Deploy auth", "helena")
+        second.reindex("hash", embedding_dim=64)
+        second.retrieve("Deploy auth", "otto")
+    assert emitter.flush()
+    assert seen == ["victor", "helena", "otto"]
+
+
 def test_subscriptions_end_by_id_by_type_and_all_at_once(emitter: EventEmitter) -> None:
     seen: list[str] = []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, AsyncALMA, ValidationError
+from alma import ALMA, AsyncALMA, ConflictError, ValidationError
 from alma.events import MemoryEvent, MemoryEventType, create_memory_event
 from alma.types import MemoryScope
 
@@ -231,6 +231,13 @@ def test_each_event_names_the_one_before_it_in_what_was_asked_for(alma: ALMA) ->
 def test_a_position_that_is_none_is_refused(alma: ALMA, position: Any) -> None:
     with pytest.raises(ValidationError, match=r"seq\.index"):
         alma.events(after=position)
+
+
+def test_a_position_of_a_newer_copy_of_the_store_is_refused_rather_than_events_missed(alma: ALMA) -> None:
+    alma.learn("victor", "Deploy auth", "success")
+    assert list(alma.events(1)) == []
+    with pytest.raises(ConflictError, match="older copy"):
+        alma.events(2)
 
 
 def test_other_arguments_that_are_wrong_are_refused(alma: ALMA) -> None:

@@ -1,5 +1,6 @@
 """New events are seen as they are stored, by this process and by others, until the reader stops."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, AsyncALMA
 from alma.events import MemoryEvent, Watch, read_events
 
 WRITER = """
@@ -112,6 +113,23 @@ def test_a_waiting_watch_is_woken(alma: ALMA) -> None:
     watch.wake()
     thread.join(30)
     assert woken == [True, False]
+
+
+def test_in_asyncio_many_readers_wait_and_a_cancelled_one_loses_nothing(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        async with AsyncALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+            readers = [alma.events(follow=True) for _ in range(20)]
+            waiting = [asyncio.create_task(anext(reader)) for reader in readers]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+            await alma.learn("victor", "Deploy auth", "success")
+            seen = [(await anext(readers[0])).seq, *[(await each).seq for each in waiting[1:]]]
+            for reader in readers:
+                await reader.aclose()
+            assert [event async for event in readers[0]] == []
+            return seen
+
+    assert asyncio.run(run()) == [1] * 20
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")

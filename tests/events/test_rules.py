@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from alma import ALMA
 from alma.events import EventEmitter, MemoryEvent, MemoryEventType, read_events
 from alma_events import rule_events
@@ -120,15 +118,36 @@ def test_the_emitter_reports_rules_also_of_a_store_that_is_opened_later(emitter:
     assert types(seen) == ["heuristic.formed"]
 
 
+def test_a_store_that_is_open_twice_reports_its_rules_when_one_of_both_closes(emitter: EventEmitter, tmp_path: Path) -> None:
+    seen: list[MemoryEvent] = []
+    emitter.subscribe_all(seen.append)
+    with ALMA.open(tmp_path, **HASH) as one, ALMA.open(tmp_path, **HASH) as two:
+        succeed(one, 2)
+        one.close()
+        succeed(two, 1, start=2)
+    assert emitter.flush()
+    assert types(seen).count("heuristic.formed") == 1
+    assert types(seen).count("memory.created") == 3
+
+
 def test_events_of_the_journal_have_no_rules(alma: ALMA) -> None:
     succeed(alma, 4)
     assert {str(event.event_type) for event in read_events(alma)} == {"memory.created"}
 
 
-@pytest.mark.parametrize("agents", [2])
-def test_each_agent_has_its_own_rules(alma: ALMA, agents: int) -> None:
+def test_each_agent_and_each_user_has_rules_of_its_own(alma: ALMA) -> None:
     _, state = rule_events(alma, None)
-    for number in range(agents):
-        succeed(alma, 3, agent=f"agent {number}")
-    events, _ = rule_events(alma, state)
-    assert sorted(event.agent or "" for event in events) == ["agent 0", "agent 1"]
+    for agent, user in (("victor", None), ("helena", None), ("victor", "maria")):
+        for number in range(3):
+            task = f"Deploy the service {number}" if user is None else f"Translate the letter {number}"
+            alma.learn(agent, task, "success", "canary rollout" if user is None else "word by word", user_id=user)
+    events, state = rule_events(alma, state)
+    assert sorted((event.agent or "", event.user_id or "") for event in events) == [
+        ("helena", ""),
+        ("victor", ""),
+        ("victor", "maria"),
+    ]
+    alma.learn("victor", "Translate the letter 9", "success", "word by word", user_id="maria")
+    changed, state = rule_events(alma, state)
+    assert {(event.agent, event.user_id) for event in changed} == {("victor", "maria")}
+    assert rule_events(alma, state)[0] == []

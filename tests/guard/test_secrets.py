@@ -17,6 +17,7 @@ def hexadecimal(digits: int) -> str:
 @pytest.mark.parametrize(
     ("kind", "secret"),
     [
+        ("alma_token", "alma_k3vq7xwd_" + DRAWN + "x-_Q8zL2mN5r7Tj3WbYKa"),
         ("github_token", "ghp_" + DRAWN + "a1B2c3D4"),
         ("gitlab_token", "glpat-" + DRAWN[:20]),
         ("aws_key", "AKIA" + "Q3EGRTY7WUJHM2ZX"),

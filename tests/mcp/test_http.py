@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from alma import ALMA
 from alma.types.kinds import VerdictSource
+from alma_access import Access, TokenFile
 from mcp_servers import HttpServer, answer, http_server, make_project, refusal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -123,6 +125,67 @@ async def test_a_token_acts_as_its_own_agent_and_user_alone(server: HttpServer, 
         assert "Deploy the service" not in found["notes"]
         agents = (await client.read_resource("alma://agents")).contents[0].text
         assert list(json.loads(agents)) == ["helena"]
+
+
+def made(shop: Path, name: str, **bound: Any) -> str:
+    return TokenFile(shop.parent).add(name, Access(**bound))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_token_does_what_its_rights_allow_and_nothing_else(shop: Path, mode: str) -> None:
+    task = {"agent": "helena", "task": "Test the login form"}
+    allowed = {
+        "read": [("alma_retrieve", task), ("alma_stats", {})],
+        "write": [("alma_learn", LEARNED), ("alma_add_knowledge", {"agent": "helena", "domain": "shop", "fact": "It is open."})],
+        "forget": [("alma_forget", {"agent": "helena", "dry_run": True}), ("alma_undo", {"agent": "helena", "to": 1})],
+    }
+    with http_server(shop, "--profile", "all") as server:
+        for own in allowed:
+            secret = made(shop, f"{own}-{mode}", projects=("shop",), rights=frozenset({own}))
+            async with server.client(secret, mode=mode) as client:
+                for right, calls in allowed.items():
+                    for tool, arguments in calls:
+                        answered = await client.call_tool(tool, arguments)
+                        assert answered.is_error == (right != own), answered
+                        if right != own:
+                            assert f"no right to {right}" in refusal(answered)
+                if own != "read":
+                    with pytest.raises(MCPError, match="no right to read"):
+                        await client.get_prompt("before_task", {"task": "Test", "agent": "helena"})
+                    with pytest.raises(MCPError, match="no right to read"):
+                        await client.read_resource("alma://agents")
+
+
+async def test_a_token_without_the_right_to_judge_settles_nothing(shop: Path) -> None:
+    secret = made(shop, "writer", projects=("shop",), rights=frozenset({"read", "write"}))
+    with http_server(shop, "--profile", "all") as server:
+        async with server.client(secret) as client:
+            settled = {"agent": "helena", "outcome": "success", "episode_id": "e1"}
+            assert "no right to judge" in refusal(await client.call_tool("alma_settle", settled))
+
+
+async def test_the_token_alone_says_who_judges(server: HttpServer, shop: Path) -> None:
+    secret = made(shop, "tests", projects=("shop",), source="tool")
+    async with server.client(secret) as client:
+        learned = answer(await client.call_tool("alma_learn", LEARNED))["id"]
+        assert (await client.call_tool("alma_learn", {**LEARNED, "verdict_source": "person"})).is_error
+    with ALMA.from_config(shop) as alma:
+        assert alma.get(learned).verdict_source == VerdictSource.TOOL
+
+
+async def test_a_token_for_another_project_is_not_accepted(server: HttpServer, shop: Path) -> None:
+    assert (await post(server, token=made(shop, "bank", projects=("bank",)))).status_code == 401
+    assert (await post(server, token=made(shop, "both", projects=("bank", "shop")))).status_code != 401
+    assert (await post(server, token=made(shop, "all"))).status_code != 401
+
+
+async def test_a_token_is_not_accepted_after_it_expired(shop: Path) -> None:
+    soon = time.time_ns() // 1000 + 3_000_000
+    secret = TokenFile(shop.parent).add("soon", Access(), expires=soon)
+    with http_server(shop) as server:
+        while time.time_ns() // 1000 < soon:
+            await anyio.sleep(0.1)
+        assert (await post(server, token=secret)).status_code == 401
 
 
 async def test_a_session_belongs_to_the_token_that_began_it(server: HttpServer, shop: Path) -> None:

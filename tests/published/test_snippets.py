@@ -221,12 +221,29 @@ def block(text: str) -> str:
     return CONFIG + indent(dedent(text), "  ")
 
 
+def test_callbacks_are_called_with_events(run: Run) -> None:
+    names = run(
+        OPEN
+        + """
+from alma.events import get_emitter, MemoryEventType
+said = []
+def on_memory_created(event):
+    said.append(f"Memory created: {event.memory_id} by {event.agent}")
+emitter = get_emitter()
+emitter.subscribe(MemoryEventType.CREATED, on_memory_created)
+emitter.subscribe(MemoryEventType.CONSOLIDATED, print)
+made = alma.learn(agent="helena", task="Test the form", outcome="success", strategy_used="Tested empty fields")
+emitter.flush()
+emitter.clear()
+"""
+    )
+    assert names["said"] == [f"Memory created: {names['made'].id} by helena"]
+
+
 NOT_TAKEN = [
     ("from alma.consolidation import ConsolidationEngine", CONFIG, "`alma.consolidation`"),
-    ("from alma.events import MemoryEventType, get_emitter", CONFIG, "`alma.events`"),
     ("from alma.graph import EntityExtractor, create_graph_backend", CONFIG, "`alma.graph`"),
     ("from alma.extraction import AutoLearner", CONFIG, "`alma.extraction`"),
-    (OPEN, block("webhooks: [{url: 'https://api.example.com/alma-events', events: [memory.created]}]"), "`webhooks:`"),
     (OPEN, block("compression: {enabled: true, strategy: summarize}"), "`compression:`"),
     (OPEN, block("federation: {enabled: true, peers: [{url: 'https://team-alma.example.com'}]}"), "`federation:`"),
     ("from alma import CompressionStrategy", CONFIG, "`CompressionStrategy`"),

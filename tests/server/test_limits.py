@@ -1,18 +1,21 @@
 """What a server does when it is asked too much."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi import APIRouter
 
+from alma_access import Access
 from alma_server import ServerSettings
 from alma_server.asking import AskedDep
 from alma_server.limits import Limits
 from alma_server.problems import ProblemError
-from api_serving import Served, running_app
+from api_serving import Served, over_http, running_app
 
 
 class Clock:
@@ -90,6 +93,31 @@ def test_a_call_that_would_wait_too_long_is_refused_at_once(sort: str, busy: tup
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert spent < 5.0
     assert (statuses, calls) == ([200, 200], [sort, sort])
+
+
+def test_a_read_that_waits_is_dropped_when_its_client_leaves(busy: tuple[Served, threading.Event, list[str]]) -> None:
+    served, go, calls = busy
+    headers = {"Authorization": f"Bearer {served.tokens.add('leaving', Access())}"}
+    reads = served.app.state.service.work.reads
+    with over_http(served) as address:
+        path = f"{address}/v1/projects/shop/wait/read"
+        first = threading.Thread(target=lambda: httpx.post(path, headers=headers, timeout=60, trust_env=False))
+        first.start()
+        until(lambda: calls == ["read"])
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(path, headers=headers, timeout=0.5, trust_env=False)
+        until(lambda: reads.queued == 0)
+        go.set()
+        first.join()
+    assert calls == ["read"]
+
+
+def test_a_body_that_takes_too_long_is_refused(tmp_path: Path) -> None:
+    with running_app(tmp_path, settings=ServerSettings(body_seconds=0.2)) as served, over_http(served) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(b"POST /v1/projects/shop/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+            assert connection.recv(4096).startswith(b"HTTP/1.1 408 ")
 
 
 def until(holds: object) -> None:

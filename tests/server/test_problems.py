@@ -1,5 +1,7 @@
 """Every error has one shape, whoever raises it."""
 
+import errno
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from alma import errors
-from alma_server.problems import KINDS
+from alma_server.problems import KINDS, kind_of
 from api_serving import Opening, Served
 
 SHAPE = {"type", "title", "status", "detail", "instance", "request_id"}
@@ -19,6 +21,12 @@ def subclasses(of: type[errors.AlmaError]) -> Iterator[type[errors.AlmaError]]:
         if each.__module__ == "alma.errors":
             yield each
         yield from subclasses(each)
+
+
+def sqlite_error(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = code
+    return error
 
 
 class Body(BaseModel):
@@ -103,6 +111,19 @@ def test_an_unexpected_error_says_nothing_of_the_inside(failing: Served, client:
 def test_a_foreign_host_is_refused(host: str, client: Opening) -> None:
     answer = client().get("/health/live", headers={"Host": host})
     assert (answer.status_code, answer.headers["content-type"]) == (421, "application/problem+json")
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_of_another_type_is_refused(media_type: str, client: Opening) -> None:
+    answer = client().post("/v1/projects/shop/learn", content=b"a=b", headers={"Content-Type": media_type})
+    assert (answer.status_code, answer.headers["content-type"]) == (415, "application/problem+json")
+
+
+@pytest.mark.parametrize("cause", [OSError(errno.ENOSPC, "no space"), sqlite_error(sqlite3.SQLITE_FULL)])
+def test_a_full_disk_has_a_status_of_its_own(cause: Exception) -> None:
+    error = errors.StorageError("it cannot be written")
+    error.__cause__ = cause
+    assert kind_of(error).status == 507
 
 
 def test_a_foreign_origin_is_refused(client: Opening) -> None:

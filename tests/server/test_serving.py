@@ -86,11 +86,13 @@ def test_several_processes_serve_one_port_and_count_together(tmp_path: Path) -> 
             with server.client() as client:
                 assert client.get("/v1/whoami").status_code == 200
         with server.client() as client:
-            counted = re.search(
-                r'alma_http_requests_total\{.*route="/v1/whoami",status="200"\} (\d+)', client.get("/metrics").text
-            )
+            text = client.get("/metrics").text
+        counted = re.search(r'alma_http_requests_total\{.*route="/v1/whoami",status="200"\} (\d+)', text)
+        size = re.search(r"^alma_store_bytes (\S+)", text, flags=re.MULTILINE)
         assert counted is not None
         assert int(counted[1]) == 20
+        assert size is not None
+        assert float(size[1]) > 10_000
         assert server.stop()[1] == ""
 
 

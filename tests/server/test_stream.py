@@ -2,37 +2,18 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from alma import ALMA
 from alma_access import Access
-from api_serving import Opening, Served, running_app
+from api_serving import Opening, Served, over_http, running_app
 
 EVENTS = "/v1/projects/shop/events"
-
-
-@contextmanager
-def over_http(served: Served) -> Iterator[str]:
-    """Yields the address of an application that a thread serves."""
-    server = uvicorn.Server(uvicorn.Config(served.app, port=0, log_level="error", ws="none"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        served.app.state.service.stopping.ask()
-        server.should_exit = True
-        thread.join()
 
 
 async def frames(answer: httpx.Response) -> AsyncIterator[dict[str, str]]:

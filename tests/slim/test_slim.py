@@ -108,6 +108,13 @@ def test_a_method_of_the_harness_says_so_in_an_event_loop(store: Path) -> None:
         asyncio.run(wake_up())
 
 
+def test_events_say_which_extra_they_need(store: Path) -> None:
+    with ALMA.open(store, project_id="shop") as alma, pytest.raises(MissingDependencyError, match=r"alma-core\[events\]"):
+        alma.events()
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[events\]"):
+        from alma.events import get_emitter  # noqa: F401 - the import is the act
+
+
 @pytest.mark.parametrize("cls", [ALMA, AsyncALMA])
 def test_all_methods_can_be_looked_at(cls: type) -> None:
     assert {"learn", "wakeup", "checkpoint"} <= {name for name, _ in inspect.getmembers(cls, inspect.isfunction)}

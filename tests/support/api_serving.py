@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -37,6 +39,22 @@ def running_app(folder: Path, *, settings: ServerSettings | None = None) -> "Ite
     with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
         tokens = TokenFile(folder)
         yield Served(create_app(alma.for_project, tokens, settings=settings), tokens, alma)
+
+
+@contextmanager
+def over_http(served: Served) -> Iterator[str]:
+    """Yields the address of an application that a thread serves."""
+    server = uvicorn.Server(uvicorn.Config(served.app, port=0, log_level="error", ws="none"))
+    thread = Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        served.app.state.service.stopping.ask()
+        server.should_exit = True
+        thread.join()
 
 
 def client_of(app: FastAPI, tokens: TokenFile, name: str = "test", **bound: Any) -> TestClient:

@@ -18,7 +18,9 @@ ADAPTERS = (
     "llamaindex",
     "crewai",
     "mcp",
+    "server",
     "agents",
+    "events",
     "telemetry",
     "harness_pydantic_ai",
     "harness_openai_agents",
@@ -26,6 +28,7 @@ ADAPTERS = (
 )
 _PAGES = {
     "coding-agents": "agents",
+    "webhooks": "events",
     "pydantic-ai": "harness_pydantic_ai",
     "openai-agents": "harness_openai_agents",
     "smolagents": "harness_smolagents",

@@ -35,8 +35,8 @@ _CHANGING = """
 import json, os, shutil, signal, sys
 from pathlib import Path
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
-from alma.storage.sqlite import resealing
-from alma.storage.encryption import cipher, rows
+from alma_encryption import resealing
+from alma_encryption import cipher, rows
 from alma.storage.sqlite.connections import Connection
 store, place, call, keys, points = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]), int(sys.argv[5])
 calls = {"encrypt": encrypt_store, "decrypt": decrypt_store, "rotate": rotate_key}

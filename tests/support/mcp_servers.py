@@ -112,7 +112,7 @@ class HttpServer:
         """A client with a token."""
         headers = {"Authorization": f"Bearer {token or self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60.0) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
             yield client

@@ -72,7 +72,9 @@ def receiving() -> Iterator[Receiver]:
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
+            body = self.rfile.read(size := int(self.headers["content-length"]))
+            if len(body) < size:  # its sender was killed
+                return
             reply = receiver.take(Got(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
             head = {"content-length": str(len(reply.body)), **reply.headers}
             lines = [f"HTTP/1.1 {reply.status} said", *(f"{name}: {value}" for name, value in head.items()), "", ""]

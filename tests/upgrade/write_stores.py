@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.storage.encryption import keys
 from alma.storage.sqlite import store as sqlite
+from alma_encryption import keys
 
 KEY = bytes(range(32))
 RULES = ("heuristic", "anti_pattern")
@@ -166,7 +166,7 @@ def claim(alma: ALMA) -> None:
 
 def readable_names(*, key: bytes, store_id: str) -> tuple[str, Any]:
     """The envelope of a store that does not hide names."""
-    from alma.storage.encryption.cipher import AESSeal, new_data_key
+    from alma_encryption.cipher import AESSeal, new_data_key
 
     data_key = new_data_key()
     value = keys._value(data_key, key, store_id, keys._READABLE_NAMES)

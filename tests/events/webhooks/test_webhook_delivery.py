@@ -16,6 +16,7 @@ import standardwebhooks
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError, ValidationError
+from alma.events import get_emitter, reset_emitter
 from alma_access import Access
 from alma_events.webhooks import WebhookConfig, WebhookDeliveryStatus, WebhookManager
 from webhook_receiver import Got, Receiver, Reply, receiving
@@ -316,6 +317,45 @@ def test_a_replay_sends_the_same_events_again_from_any_position(
     again = receiver.wait_for(8)[5:]
     assert sorted(each.headers["webhook-id"] for each in again) == sorted(first[2:])
     assert all(each.event["replayed"] for each in again)
+
+
+def test_after_an_older_copy_of_the_store_was_put_back_its_new_events_are_delivered(
+    tmp_path: Path, alma: ALMA, manager: WebhookManager, receiver: Receiver, add: Add, wait_until: Wait
+) -> None:
+    learn(alma, "before the receiver")
+    endpoint = add()
+    manager.start()
+    learn(alma, "kept")
+    alma.backup(tmp_path / "copy.db")
+    learn(alma, *(f"lost {number}" for number in range(3)))
+    wait_until(lambda: manager.endpoints.counts(endpoint.id) == {"success": 4})
+    alma.close()
+    store = tmp_path / "store"
+    for name in ("alma.db", "alma.db-wal", "alma.db-shm"):
+        (store / name).unlink(missing_ok=True)
+    (tmp_path / "copy.db").rename(store / "alma.db")
+    with ALMA.open(store, project_id="shop", embedding_provider="hash") as again:
+        second = WebhookManager(again)
+        second.start()
+        made = learn(again, *(f"new {number}" for number in range(5)))
+        wait_until(lambda: {each.event["memory_id"] for each in list(receiver.got)} >= set(made))
+        second.stop()
+    tasks = [each.event["seq"] for each in receiver.got]
+    assert 1 not in tasks
+
+
+def test_an_endpoint_that_is_disabled_by_its_answers_is_told_to_subscribers(
+    alma: ALMA, manager: WebhookManager, receiver: Receiver, add: Add, wait_until: Wait
+) -> None:
+    told: list[Any] = []
+    get_emitter().subscribe("webhook.disabled", told.append)
+    receiver.answer = lambda _: Reply(410)
+    endpoint = add()
+    manager.start()
+    learn(alma, "task")
+    wait_until(lambda: told)
+    assert told[0].payload["endpoint"] == endpoint.id
+    reset_emitter()
 
 
 def test_each_event_names_the_one_before_it_under_the_filter_of_the_endpoint(

@@ -7,20 +7,22 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from alma.errors import AlmaError, ConfigurationError
 from alma.files import new_file
 from alma.folders import lock, unlock
 from alma_access.access import MEMORY_RIGHTS, Access
-from alma_access.secret_form import new_id, new_secret
+from alma_access.secret_form import ID_LENGTH, new_id, new_secret
 from alma_access.tokens import Token, digest, find_token, microseconds, refusal
 
 FILE = "tokens.json"
 FORMER_FILE = "mcp_tokens.json"
-"""The file of earlier versions, which only the MCP server had. It is read as well, until a token is added or revoked."""
+"""The file of earlier versions, which only the MCP server had. It is read until a token is added or revoked, which moves all of them."""
 
 USES_FILE = "token_uses.json"
 """When each token was last used. A server writes only this file, never the tokens."""
@@ -32,6 +34,7 @@ LOCK_SECONDS = 10.0
 """How long a change waits for another process that is changing the tokens."""
 
 _LOG = logging.getLogger("alma")
+_TOKENS = TypeAdapter(list[Token])
 _VERSION = 2
 
 
@@ -52,8 +55,10 @@ class TokenFile:
     def tokens(self) -> dict[str, Token]:
         """Returns the tokens by name, expired ones as well. `ConfigurationError` if others may write the file, or it is damaged."""
         uses = self._uses()
-        found = {**_read(self.folder / FORMER_FILE), **_read(self.path)}
-        return {name: replace(token, last_used=uses.get(token.id)) for name, token in found.items()}
+        for path in (self.path, self.folder / FORMER_FILE):
+            with suppress(FileNotFoundError):
+                return {name: replace(token, last_used=uses.get(token.id)) for name, token in _read(path).items()}
+        return {}
 
     def current(self) -> Mapping[str, Token]:
         """As `tokens`, but reads the files only when they have changed, and returns none where they cannot be used, which is logged."""
@@ -145,32 +150,32 @@ class TokenFile:
 
 
 def _read(path: Path) -> dict[str, Token]:
-    try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
+    mode = path.stat().st_mode
+    text = path.read_text(encoding="utf-8")
     if os.name != "nt" and mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigurationError(
             f"others may write {path}, and so make tokens; `chmod 600` it, after a look at `alma token list`"
         )
     try:
-        tokens = [_token(row) for row in json.loads(text)["tokens"]]
-    except (ValueError, TypeError, KeyError, ConfigurationError) as error:
-        raise ConfigurationError(f"{path} is not a list of tokens; remove it to begin anew") from error
+        listed = json.loads(text)
+        complete = _COMPLETE[listed["version"]]
+        tokens = _TOKENS.validate_python([complete(row) for row in listed["tokens"]])
+    except (ValueError, TypeError, KeyError, RecursionError, ConfigurationError) as error:
+        raise ConfigurationError(f"{path} is not a list of tokens of this version of ALMA; remove it to begin anew") from error
     return {token.name: token for token in tokens}
 
 
-def _token(row: Mapping[str, Any]) -> Token:
-    given = dict(row["access"])
-    access = Access(
-        agent=given["agent"],
-        user_id=given["user_id"],
-        projects=tuple(given.get("projects", ("*",))),
-        rights=frozenset(given.get("rights", MEMORY_RIGHTS)),
-        source=given.get("source", "agent"),
-    )
-    return Token(row["name"], row.get("id", row["sha256"][:8]), row["sha256"], access, row.get("expires"))
+def _with_rights(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a token of the first version with its id and its rights, which that version did not write."""
+    return {**row, "id": row["sha256"][:ID_LENGTH], "access": {**row["access"], "rights": MEMORY_RIGHTS}}
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a token, of which nothing may be missing: what is not bound would be free."""
+    return {**row, "access": {field.name: row["access"][field.name] for field in fields(Access)}, "expires": row["expires"]}
+
+
+_COMPLETE = {1: _with_rights, _VERSION: _whole}
 
 
 def _row(token: Token) -> dict[str, Any]:

@@ -48,9 +48,11 @@ from alma_cli.commands import (
     show,
     stats,
     strategies,
+    token,
     undo,
     verify,
     wakeup,
+    webhooks,
     work,
     workflow,
 )
@@ -190,6 +192,8 @@ for group, functions in _GROUPS.items():
     for function in functions:
         app.command(function.__name__.rstrip("_").replace("_", "-"), rich_help_panel=group)(function)
 app.command("serve", context_settings=serve.PASSED_ON, rich_help_panel=_CONNECT)(serve.serve)
+app.add_typer(token.app, name="token", rich_help_panel=_CONNECT)
+app.add_typer(webhooks.app, name="webhooks", rich_help_panel=_CONNECT)
 
 
 def run() -> None:

@@ -31,9 +31,14 @@ class MissingDependencyError(ConfigurationError, ImportError):
 
 
 _PACKAGES = {"local": "minilm", "agents": "agents cli integration", "mcp": "mcp access harness integration"}
-_PACKAGES |= {"events": "events access", "server": "server access events integration"}
+_PACKAGES |= {
+    "events": "events access",
+    "server": "server access events integration",
+    "files": "files upgrade",
+    "postgres": "postgres upgrade",
+}
 _PACKAGES |= {name: f"{name} integration" for name in ("azure", "chroma", "harness", "pinecone", "qdrant")}
-_PACKAGES |= {name: name for name in ("cli", "files", "integration", "knowledge", "postgres", "testing")}
+_PACKAGES |= {name: name for name in ("cli", "encryption", "integration", "knowledge", "testing", "upgrade")}
 """The packages of ALMA that an extra of alma-core adds, with those that these need."""
 
 

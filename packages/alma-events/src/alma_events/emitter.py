@@ -4,6 +4,7 @@ import asyncio
 import atexit
 import threading
 from collections.abc import Callable
+from time import monotonic
 from uuid import uuid4
 
 from alma.errors import ValidationError
@@ -109,7 +110,8 @@ class EventEmitter:
 
     def flush(self, timeout: float = ENDING) -> bool:
         """Waits until subscribers were called with what was emitted before; returns False if that takes longer than `timeout` seconds."""
-        return all(each.flush(timeout) for each in self._subscribers)
+        end = monotonic() + timeout
+        return all(each.flush(max(end - monotonic(), 0)) for each in self._subscribers)
 
     def shutdown(self) -> None:
         """Ends all subscriptions and their threads. A call that runs ends."""
@@ -132,7 +134,8 @@ class ProcessEmitter(EventEmitter):
 
     def flush(self, timeout: float = ENDING) -> bool:
         """Waits until subscribers were called with what was committed before; returns False if that takes longer than `timeout` seconds."""
-        return self._feed.flush(timeout) and super().flush(timeout)
+        end = monotonic() + timeout
+        return self._feed.flush(timeout) and super().flush(max(end - monotonic(), 0))
 
     def shutdown(self) -> None:
         """Ends all subscriptions and their threads. A call that runs ends."""

@@ -1,10 +1,10 @@
-"""`Feed`: reads what this process commits and hands on its events."""
+"""`Feed`: reads the commits of this process and hands on their events."""
 
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
@@ -24,8 +24,9 @@ _LOG = logging.getLogger("alma")
 CLOSING = 2.0
 """Seconds that the closing of a store waits for its last events to be read."""
 
-PAUSE = 0.002
-"""Seconds between a commit and the reading of it: a program that writes on is read in portions, and seldom waits for the reader."""
+SOON, PAUSE = 0.002, 0.01
+"""Seconds between a commit and the reading of it: the second while a program writes on, which is then read in portions and seldom waits for
+the reader."""
 
 RULES_EVERY, RULES_SHARE = 0.2, 10
 """Learned rules are looked at this many seconds after an outcome, or this many times as long as the last look took."""
@@ -36,27 +37,30 @@ _READS = frozenset({MemoryEventType.ACCESSED})
 
 @dataclass(slots=True)
 class _Place:
-    """How far a project is read."""
+    """A project, up to which record it is read, and its known rules."""
 
     after: Position
     rules: RuleState | None = None
+    rooms: set[int] = field(default_factory=set)
+    """Ids of the objects in which this process has the project open."""
 
 
 class Feed:
-    """Follows what the open stores of this process commit, while there are subscribers, and emits the events: those of the journal from one
-    thread, those of learned rules from another."""
+    """Follows the commits of this process while there are subscribers, and emits their events: those of the journal in one thread, those of
+    learned rules in another."""
 
     def __init__(self, emit: Callable[[MemoryEvent], None]) -> None:
         self._emit = emit
         self._types: Types = frozenset()
+        self._unwatch: dict[int, Callable[[], None]] = {}
+        self._reported = threading.local()
         self._reading, self._learning = _Worker("alma-events-feed", self._read), _Worker("alma-events-rules", self._learn)
         self.renew_in_child()
 
     def renew_in_child(self) -> None:
-        """Starts without threads: what the parent committed is the parent's to emit."""
+        """Starts without threads. The parent emits its own commits."""
         self._places: dict[tuple[str, str], _Place] = {}
         self._lock = threading.RLock()
-        self._unwatch: dict[str, Callable[[], None]] = {}
         self._reading.renew_in_child()
         self._learning.renew_in_child()
 
@@ -87,7 +91,7 @@ class Feed:
         return self._reading.flush(timeout) and self._learning.flush(max(end - monotonic(), 0))
 
     def _follow(self, project: Any, seq: int) -> None:
-        """Notes a commit, or with `seq` 0 that a project was opened. Called by the one who committed or opened: it never raises."""
+        """Notes a commit, or with `seq` 0 that a project was opened. Runs in the caller's thread and never raises."""
         room = COMMITS.opened.get(id(project))
         if room is not None and seq:
             self._reading.put((room, seq))
@@ -95,33 +99,38 @@ class Feed:
             self._begin(room)
 
     def _begin(self, room: Any) -> None:
-        """Notes what a project holds already: of that there are no events. Never raises."""
+        """Notes the present state of a project, of which there are no events. Never raises."""
         try:
             with self._lock:
                 if self._is_wanted():
-                    self._begin_at(ALMA(room))
+                    self._begin_at(ALMA(room), id(room))
         except AlmaError:  # it is closed
             pass
         except Exception:  # noqa: BLE001 - the caller opens a store, or subscribes, and has no part in this
             _LOG.exception("what was learned before could not be read")
 
-    def _begin_at(self, alma: ALMA) -> None:
-        key = (alma.storage.id, alma.project_id)
+    def _begin_at(self, alma: ALMA, room: int) -> None:
+        key, store = (alma.storage.id, alma.project_id), id(alma.storage)
         if key not in self._places:
-            head = alma.storage.project(alma.project_id).head()
-            alma.before_close(lambda: self._end(key))
-            self._places[key] = _Place((head, LAST))
-        if self._wants(_READS) and key[0] not in self._unwatch:
-            self._unwatch[key[0]] = watch(alma, self._report_read)
+            self._places[key] = _Place((alma.storage.project(alma.project_id).head(), LAST))
+        if room not in self._places[key].rooms:
+            alma.before_close(lambda: self._end(key, room, store))
+            self._places[key].rooms.add(room)
+        if self._wants(_READS) and store not in self._unwatch:
+            self._unwatch[store] = watch(alma, self._report_read)
         if self._wants(FORMING) and self._places[key].rules is None:
             self._places[key].rules = rule_events(alma, None)[1]
 
-    def _end(self, key: tuple[str, str]) -> None:
+    def _end(self, key: tuple[str, str], room: int, store: int) -> None:
         """Emits the last events of a store that closes."""
         self.flush(CLOSING)
         with self._lock:
-            self._places.pop(key, None)
-            self._unwatch.pop(key[0], None)
+            place = self._places.get(key)
+            if place is not None:
+                place.rooms.discard(room)
+            if place is not None and not place.rooms:
+                del self._places[key]
+            self._unwatch.pop(store, None)
 
     def _is_wanted(self) -> bool:
         return self._types != frozenset()
@@ -146,10 +155,9 @@ class Feed:
     def _emit_journal(self, alma: ALMA, place: _Place) -> None:
         types = None if self._types is None else frozenset(map(str, self._types))
         journal = Journal(alma, Reader(None, {}), Selection(types, None, None), chains=False, replayed_upto=place.after[0])
-        head = journal.head()
-        for event in journal.read(place.after, upto=head):
+        for event in journal.read(place.after):
             self._emit(event)
-        place.after = (head, LAST)
+        place.after = (journal.seq, LAST)
 
     def _learn(self, landed: Sequence[tuple[Any, int]]) -> None:
         """Emits the events of learned rules."""
@@ -165,8 +173,11 @@ class Feed:
 
     @contextmanager
     def _report_read(self, operation: Operation) -> Iterator[None]:
+        """Emits that memories were retrieved: once, also where a store that was embedded anew has two watchers."""
+        is_first, self._reported.operation = getattr(self._reported, "operation", None) is not operation, operation
         yield
-        recalled = getattr(operation.result, "recalled", None)
+        recalled = getattr(operation.result, "recalled", None) if is_first else None
+        self._reported.operation = None if is_first else operation
         if recalled is not None and self._wants(_READS):
             said = {"memory_ids": [item.memory.id for item in recalled], "method": operation.method}
             self._emit(MemoryEvent(MemoryEventType.ACCESSED, operation.agent, operation.project_id, payload=said))
@@ -215,17 +226,17 @@ class _Worker:
             self._given, self._urgent = SimpleQueue(), threading.Event()
 
     def _run(self, given: "SimpleQueue[Any]") -> None:
-        urgent, is_running = self._urgent, True
+        urgent, is_running, ended = self._urgent, True, 0.0
         while is_running:
             taken = [given.get()]
             if not isinstance(taken[0], _Flushed):
-                urgent.wait(self.pause)
+                urgent.wait(self.pause if monotonic() - ended < self.pause else SOON)
             with suppress(Empty):
                 while True:
                     taken.append(given.get_nowait())
             urgent.clear()
             self._handle_all([each for each in taken if each is not None and not isinstance(each, _Flushed)])
-            is_running = None not in taken
+            is_running, ended = None not in taken, monotonic()
             for each in taken:
                 if isinstance(each, _Flushed):
                     each.set()

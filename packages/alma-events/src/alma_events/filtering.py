@@ -1,4 +1,4 @@
-"""Which events a reader gets: those that it asked for, of what it may read."""
+"""The events that a reader gets: asked for, and of memories that it may read."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from alma_events.types import MemoryEventType
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads events, and by which rules agents share. Without an `access` it reads everything.
+    """A client that reads events, and the rules by which agents share. Without an `access` it reads everything.
 
     As with `retrieve`, an agent reads its own memories and those shared with it, and what was recorded for a user only with that user. A client
     that may name any user reads the events of all users only with the right `admin`.

@@ -1,19 +1,16 @@
 """Events of learned rules, which are no rows of the store: found by comparing what follows from the outcomes with what followed before."""
 
-import json
-from base64 import b32encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
 from alma import ALMA
-from alma.protocols import Entry
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
-from alma_events.mapping import IMPORT, PURGE, index_of
-from alma_events.reading import event_id
+from alma_events.mapping import IMPORT, PURGE, Owner, index_of, owner_of
+from alma_events.reading import named_id
 from alma_events.types import MemoryEvent
 from alma_events.types import MemoryEventType as Type
 
@@ -25,8 +22,11 @@ FORMING = frozenset(
 )
 """Types of the events of learned rules."""
 
+Pairs = set[tuple[str, str | None]]
+"""Agents, each with a user whom it learned for, or with none."""
+
 RuleState = Mapping[str, Any]
-"""What is known of the rules of a project, as plain JSON values without words."""
+"""The known rules of a project, as plain JSON values without words."""
 
 _SIDES = {MemoryType.HEURISTIC: Type.HEURISTIC_FORMED, MemoryType.ANTI_PATTERN: Type.ANTIPATTERN_DETECTED}
 _LEVELS = {None: 0, "candidate": 1, "likely": 2, "proven": 3}
@@ -39,7 +39,7 @@ MOST_RULES, MOST_ENTRIES = 10_000, 2_000
 
 
 def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent], RuleState]:
-    """Returns what became of the learned rules since a state, as thin events, and the state by now, to be given to the next call.
+    """Returns the changes of learned rules since a state, as thin events, and the new state, for the next call.
 
     A caller that outlives its process keeps the state, in the transaction that keeps the events: then each rule is reported as formed once.
     Without a state, and after an import, a purge, or an update of the package that learns, there are no events: what follows then is known
@@ -50,16 +50,16 @@ def rule_events(alma: ALMA, state: RuleState | None) -> tuple[list[MemoryEvent],
     if state is not None and state["seq"] == head:
         return [], state
     known: dict[str, Any] = dict(state["rules"]) if state else {}
-    agents = None if state is None or state["version"] != learned else _agents_since(alma, state["seq"])
-    found = list(_rules(alma, agents)) if agents != set() else []
+    pairs = None if state is None or state["version"] != learned else _pairs_since(alma, state["seq"])
+    found = _rules(alma, _all_pairs(alma) if pairs is None else pairs)
     now_at = project.head()  # what was written meanwhile may be in the rules already, and is looked at once more
     events = list[MemoryEvent]()
     for rule in found:
         before, now = known.get(rule.memory.id), rule.known()
-        if agents is not None and before != now:
+        if pairs is not None and before != now:
             events += _events(alma, rule, before, now, now_at)
         known[rule.memory.id] = now
-    events += _of_gone(alma, known, found, agents, now_at)
+    events += _of_gone(alma, known, found, pairs, now_at)
     return events, {"version": learned, "seq": head, "rules": known}
 
 
@@ -71,7 +71,7 @@ class _Rule:
     key: bytes
 
     def known(self) -> dict[str, Any]:
-        """Returns what is kept of it: no words."""
+        """Returns the part of the rule that is kept in the state: no words."""
         one = self.memory
         words = one.strategy if isinstance(one, Heuristic) else one.pattern
         return {
@@ -86,39 +86,47 @@ class _Rule:
         }
 
 
-def _rules(alma: ALMA, agents: set[str] | None) -> Iterator[_Rule]:
-    """Yields the learned rules of some agents, or of all."""
-    key = alma.storage.id.encode()[:64]
-    for agent in [None] if agents is None else sorted(agents):
+def _rules(alma: ALMA, pairs: Pairs) -> list[_Rule]:
+    """Returns the learned rules of some agents, for some of their users. Rules of several users are listed as a reader without a user sees
+    them."""
+    key, found = alma.storage.id.encode()[:64], dict[str, _Rule]()
+    nobody = f"no user of {alma.storage.id}"  # without a user, rules for all users are listed, of which there may be thousands
+    for agent, user in sorted(pairs, key=lambda pair: (pair[0], pair[1] or "")):
         for kind in _SIDES:
-            for one in alma.list_memories(kind=kind.value, agent=agent, limit=MOST_RULES):
+            for one in alma.list_memories(kind=kind.value, agent=agent, user_id=user or nobody, limit=MOST_RULES):
                 if isinstance(one, Heuristic | AntiPattern) and one.metadata.get("learned"):
-                    yield _Rule(one, key)
+                    found.setdefault(one.id, _Rule(one, key))
+    return list(found.values())
 
 
-def _agents_since(alma: ALMA, seq: int) -> set[str] | None:
-    """Returns the agents whose outcomes changed since a record; `None` where rules may differ that nobody learned, or where too much changed."""
-    agents, partial = set[str](), set[str]()
+def _all_pairs(alma: ALMA) -> Pairs:
+    """Returns all agents that have outcomes, and their users."""
+    partitions = alma.storage.project(alma.project_id).partitions().values()
+    pairs = {(one.agent, one.user_id) for one in partitions if one.agent is not None and one.kind == MemoryType.OUTCOME}
+    return pairs | {(agent, None) for agent, _ in pairs}
+
+
+def _pairs_since(alma: ALMA, seq: int) -> Pairs | None:
+    """Returns the agents whose outcomes changed since a record, and their users; `None` where rules may differ that nobody learned, or where too
+    much changed."""
+    owners, partial = set[Owner](), set[str]()
     for count, entry in enumerate(alma.storage.project(alma.project_id).entries(after=seq)):
         if count >= MOST_ENTRIES or entry.operation in _UNLEARNED or entry.is_purged:
             return None
-        _note_agents(entry, agents, partial)
-    places = alma.storage.project(alma.project_id).find(partial) if partial else {}
-    return agents | {one.partition.agent for one in places.values() if one.partition.agent is not None}
-
-
-def _note_agents(entry: Entry, agents: set[str], partial: set[str]) -> None:
-    for change in entry.changes:
-        row = change.after if change.after and "agent" in change.after else change.before or {}
-        if change.table == "memory":
-            if row.get("agent"):
-                agents.add(row["agent"])
-            elif "agent" not in row:
+        for change in entry.changes:
+            row = change.after if change.after and "owner" in change.after else change.before or {}
+            if change.table == "memory" and "owner" in row:
+                owners.add(owner_of(row))
+            elif change.table == "memory":
                 partial.add(change.key)
+    places = alma.storage.project(alma.project_id).find(partial) if partial else {}
+    owners |= {Owner(one.partition.agent, one.partition.user_id, one.partition.kind) for one in places.values()}
+    pairs = {(one.agent, one.user_id) for one in owners if one.agent is not None and one.kind == MemoryType.OUTCOME}
+    return pairs | {(agent, None) for agent, _ in pairs}
 
 
 def _events(alma: ALMA, rule: _Rule, before: Mapping[str, Any] | None, now: Mapping[str, Any], seq: int) -> Iterator[MemoryEvent]:
-    """Yields the events of a rule that differs from what was known of it."""
+    """Yields the events of a rule that differs from its known state."""
     if before is None:
         said = {name: now[name] for name in ("level", "tasks", "occurrence_count", "success_count")}
         yield _event(alma, rule.memory.id, now, _SIDES[MemoryType(now["kind"])], said, seq)
@@ -135,13 +143,14 @@ def _events(alma: ALMA, rule: _Rule, before: Mapping[str, Any] | None, now: Mapp
         yield _event(alma, rule.memory.id, now, Type.CONFIDENCE_UPDATED, said, seq)
 
 
-def _of_gone(alma: ALMA, known: dict[str, Any], found: list[_Rule], agents: set[str] | None, seq: int) -> list[MemoryEvent]:
+def _of_gone(alma: ALMA, known: dict[str, Any], found: list[_Rule], pairs: Pairs | None, seq: int) -> list[MemoryEvent]:
     """Returns the events of rules that follow no more, and notes that they are none. Such a rule is not formed a second time."""
     there, events = {rule.memory.id for rule in found}, []
     for key, before in known.items():
-        if key not in there and before["level"] is not None and (agents is None or before["agent"] in agents):
+        is_looked_at = pairs is None or (before["agent"], before["user_id"]) in pairs
+        if key not in there and before["level"] is not None and is_looked_at:
             known[key] = {**before, "level": None}
-            if agents is not None:
+            if pairs is not None:
                 said = {"level": {"old": before["level"], "new": None}}
                 events.append(_event(alma, key, before, Type.RULE_DEMOTED, said, seq))
     return events
@@ -156,14 +165,9 @@ def _event(alma: ALMA, rule_id: str, now: Mapping[str, Any], kind: Type, payload
         memory_type=now["kind"],
         memory_id=rule_id,
         payload=payload,
-        id=_formed_id(alma, rule_id) if kind in _SIDES.values() else event_id(alma.storage.id, alma.project_id, seq, index),
+        id=named_id(alma.storage.id, alma.project_id, *(("formed", rule_id) if kind in _SIDES.values() else (seq, index))),
         seq=seq,
         index=index,
         user_id=now["user_id"],
         operation="learn",
     )
-
-
-def _formed_id(alma: ALMA, rule_id: str) -> str:
-    digest = sha256(json.dumps([alma.storage.id, alma.project_id, "formed", rule_id]).encode()).digest()
-    return f"evt_{b32encode(digest).decode()[:26].lower()}"

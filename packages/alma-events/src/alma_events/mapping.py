@@ -21,7 +21,7 @@ LAST = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose a memory or a record is, and its kind. An event of neither agent nor user is for readers of everything."""
+    """The agent and the user that a memory or a record belongs to, and its kind. An event of neither is for readers of everything."""
 
     agent: str | None = None
     user_id: str | None = None
@@ -53,7 +53,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the records of an operation say.
+    """The events that records of an operation are.
 
     `makes_one` is True where a record makes one memory at most, whose events then have the first indexes, and `always` where it makes exactly
     one. `made` is the event of a row that is
@@ -112,15 +112,15 @@ FindOwners = Callable[[Collection[str]], Mapping[str, Owner]]
 
 
 def meaning_of(operation: str) -> Meaning:
-    """Returns what the records of an operation say. Those of packages are silent but for checkpoints; an operation of a newer version is read
-    by its rows."""
+    """Returns the meaning of an operation. Records of packages are silent but for checkpoints; an operation of a newer version is read by its
+    rows."""
     if operation == CHECKPOINT:
         return SEVERAL
     return SILENT if is_of_package(operation) else OPERATIONS.get(operation, SEVERAL)
 
 
 def index_of(key: str, lane: int) -> int:
-    """Returns the index of an event by what it is about: the same however much of its record is purged."""
+    """Returns the index of an event by its subject: the same however much of its record is purged."""
     return 8 + (int.from_bytes(sha256(key.encode()).digest()[:5], "big") << 3) + lane
 
 
@@ -140,7 +140,7 @@ def drafts(entry: Entry, find: FindOwners) -> list[Draft]:
 def _of_memories(entry: Entry, meaning: Meaning, find: FindOwners) -> Iterator[Draft]:
     """Yields the events of memories whose rows, or passages alone, changed."""
     rows = {change.key: change for change in entry.changes if change.table == "memory"}
-    owners = _owners({**rows, **dict.fromkeys(_retold(entry, rows))}, find)
+    owners = _owners({**rows, **dict.fromkeys(_reworded_memories(entry, rows))}, find)
     doubts = {change.key.partition("/")[2]: change for change in entry.changes if change.key.startswith(f"{QUARANTINE}/")}
     for key, change in rows.items():
         owner, is_one = owners.get(key, NOBODY), meaning.makes_one and change.before is None
@@ -153,10 +153,10 @@ def _of_memories(entry: Entry, meaning: Meaning, find: FindOwners) -> Iterator[D
         yield Draft(Type.UPDATED, index, owners[key], key, {"changed": ["passages"]})
 
 
-def _retold(entry: Entry, rows: Collection[str]) -> set[str]:
-    """Returns the memories of which only passages changed."""
-    changed = (change for change in entry.changes if change.table == "passage" and _changed(change) - {"is_live"})
-    return {change.key.rpartition("/")[0] for change in changed} - set(rows)
+def _reworded_memories(entry: Entry, rows: Collection[str]) -> set[str]:
+    """Returns the memories whose passages changed, and not their rows."""
+    passages = ((change.key.rpartition("/")[0], change) for change in entry.changes if change.table == "passage")
+    return {key for key, change in passages if key not in rows and _changed_names(change) - {"is_live"}}
 
 
 def _owners(changes: Mapping[str, Change | None], find: FindOwners) -> dict[str, Owner]:
@@ -180,7 +180,7 @@ def _events_of(change: Change, doubt: Change | None, meaning: Meaning, owner: Ow
     if after is None:
         yield Type.DELETED, {"reason": meaning.reason}
     elif before is None:
-        yield meaning.made, _numbers(after) if meaning.made is Type.CREATED else _made_again(meaning.made)
+        yield meaning.made, _numbers(after) if meaning.made is Type.CREATED else _describe_new_row(meaning.made)
         if meaning.made is Type.CREATED and owner.kind in _ALSO:
             yield _ALSO[MemoryType(owner.kind)], {}
         if doubt is not None and doubt.before is None and after.get("archived_at") is not None:
@@ -192,7 +192,7 @@ def _events_of(change: Change, doubt: Change | None, meaning: Meaning, owner: Ow
 def _of_change(
     change: Change, before: Mapping[str, Any], after: Mapping[str, Any], doubt: Change | None, meaning: Meaning
 ) -> Iterator[tuple[Type, dict[str, Any]]]:
-    changed = _changed(change) - _NO_CHANGE
+    changed = _changed_names(change) - _NO_CHANGE
     if "archived_at" in changed:
         is_gone, is_back = before.get("archived_at") is None, after.get("archived_at") is None
         if is_gone:
@@ -204,12 +204,12 @@ def _of_change(
         yield Type.UPDATED, {"changed": named}
 
 
-def _made_again(kind: Type) -> dict[str, Any]:
+def _describe_new_row(kind: Type) -> dict[str, Any]:
     return {"changed": ["text"], "reason": "redacted"} if kind is Type.UPDATED else {}
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a thin event says of a new memory: numbers and fixed words."""
+    """Returns the numbers and fixed words of a new memory, for a thin event."""
     body = row.get("body", {})
     said = {"confidence": row.get("confidence"), "trials": row.get("trials"), "successes": row.get("successes")}
     said |= {"outcome": body.get("outcome")} if row.get("kind") == MemoryType.OUTCOME else {}
@@ -219,7 +219,7 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _changed(change: Change) -> set[str]:
+def _changed_names(change: Change) -> set[str]:
     """Returns the names of the columns, and of the fields of the body, that differ."""
     before, after = _fields(change.before), _fields(change.after)
     return {name for name in {**before, **after} if before.get(name) != after.get(name)}
@@ -278,19 +278,19 @@ def _owner_of_rule(body: Mapping[str, Any]) -> Owner:
 
 def _of_record(entry: Entry, meaning: Meaning, find: FindOwners) -> Iterator[Draft]:
     """Yields the events that a record has as a whole."""
-    if meaning.counts is not None and (counted := dict(_counted(entry.changes))):
+    if meaning.counts is not None and (counted := dict(_count_added(entry.changes))):
         yield _of_counts(entry, meaning.counts, counted, find)
     if entry.operation == PURGE:
         said = [change.after for change in entry.changes if change.table == PURGE and "digests" in (change.after or {})]
         if said:
             yield Draft(Type.PURGED, 0, secret={"tombstones": said}, is_for_all=True)
     if entry.operation == IMPORT:
-        yield Draft(Type.IMPORT_COMPLETED, LAST, payload={"memories": len(_made(entry.changes)), "origin": IMPORT})
-    if entry.is_purged and meaning.always and not _made(entry.changes):
+        yield Draft(Type.IMPORT_COMPLETED, LAST, payload={"memories": len(_new_rows(entry.changes)), "origin": IMPORT})
+    if entry.is_purged and meaning.always and not _new_rows(entry.changes):
         yield Draft(Type.CREATED, 0, payload={"purged": True})
 
 
-def _made(changes: Iterable[Change]) -> list[Change]:
+def _new_rows(changes: Iterable[Change]) -> list[Change]:
     return [change for change in changes if change.table == "memory" and change.before is None]
 
 
@@ -302,8 +302,8 @@ def _of_counts(entry: Entry, kind: Type, counted: Mapping[str, Mapping[str, floa
     return Draft(kind, 0, owner, only, {}, {"memories": memories})
 
 
-def _counted(changes: Iterable[Change]) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yields what was added to the counts of memories and of learned rules, by id."""
+def _count_added(changes: Iterable[Change]) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yields ids of memories and of learned rules with the numbers that were added to their counts."""
     for change in changes:
         before, after = change.before or {}, change.after or {}
         key = change.key
@@ -321,5 +321,5 @@ def _body(row: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _owner_in(body: Mapping[str, Any]) -> Owner:
-    """Returns whose a small record is."""
+    """Returns the owner of a small record."""
     return Owner(body.get("agent") or None, body.get("user_id") or None)

@@ -7,7 +7,7 @@ from alma_events.reading import Events, Payload, read_events
 
 
 class EventMethods:
-    """What `ALMA` has of events."""
+    """Reads events. `ALMA` has this method."""
 
     def events(
         self,

@@ -5,14 +5,16 @@ import json
 import threading
 from base64 import b32encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from queue import SimpleQueue
 from typing import Any, Literal, Self
 
 from alma import ALMA
-from alma.errors import StorageError, ValidationError
-from alma.protocols import Entry, Project
+from alma.errors import ConflictError, StorageError, ValidationError
+from alma.protocols import Entry, Project, Store
 from alma.text import quoted
 from alma.types.episodes import EPISODE
 from alma.types.identity import from_micros
@@ -24,6 +26,8 @@ from alma_events.watching import Watch
 
 Payload = Literal["thin", "full"]
 Position = tuple[int, int]
+_Readable = list[tuple[Draft, dict[str, Any]]]
+"""Events of a record that a reader gets, with their payloads."""
 
 LARGEST = 20_000
 """Bytes of a memory in a full event, as JSON; a larger one is left out."""
@@ -36,29 +40,71 @@ MOST_OWNERS = 10_000
 
 
 class Events:
-    """Events of a project to go through, by `for` or by `async for`, once. `close` ends it, also while another thread waits for the next."""
+    """Events of a project to go through, by `for` or by `async for`, once. `close` ends it, also while another thread waits for the next.
 
-    def __init__(self, found: Iterator[MemoryEvent], close: Callable[[], object]) -> None:
-        self._found, self._close = found, close
+    A cancelled `await` loses no event: the next one has it.
+    """
+
+    def __init__(self, found: Iterator[MemoryEvent], closed: threading.Event, wake: Callable[[], object] = lambda: None) -> None:
+        self._found, self._closed, self._wake = found, closed, wake
+        self._asked: SimpleQueue[Future[MemoryEvent | None] | None] | None = None
+        self._awaited: Future[MemoryEvent | None] | None = None
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> MemoryEvent:
+        if self._closed.is_set():
+            raise StopIteration
         return next(self._found)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> MemoryEvent:
-        found = await asyncio.to_thread(next, self._found, None)
+        if self._awaited is None:
+            self._awaited = self._ask()
+        found = await asyncio.shield(asyncio.wrap_future(self._awaited))
+        self._awaited = None
         if found is None:
             raise StopAsyncIteration
         return found
 
+    def _ask(self) -> "Future[MemoryEvent | None]":
+        """Has the next event read in a thread of its own: one that waits for long must not hold those of the event loop."""
+        if self._asked is None:
+            self._asked = SimpleQueue()
+            threading.Thread(
+                target=_answer, args=(self._asked, self._found, self._closed), name="alma-events-async", daemon=True
+            ).start()
+        asked: Future[MemoryEvent | None] = Future()
+        self._asked.put(asked)
+        return asked
+
     def close(self) -> None:
         """Ends the events: the next one that is asked for is none."""
-        self._close()
+        self._closed.set()
+        self._wake()
+
+    async def aclose(self) -> None:
+        """Ends the events, as `close` does."""
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+        if self._asked is not None:
+            self._asked.put(None)
+
+
+def _answer(
+    asked: "SimpleQueue[Future[MemoryEvent | None] | None]", found: Iterator[MemoryEvent], closed: threading.Event
+) -> None:
+    """Gives the next event to each future, `None` at the end."""
+    while (waiting := asked.get()) is not None:
+        try:
+            waiting.set_result(None if closed.is_set() else next(found, None))
+        except BaseException as error:  # noqa: BLE001 - it belongs to the one who waits
+            waiting.set_exception(error)
 
 
 def read_events(
@@ -78,7 +124,8 @@ def read_events(
     A position is "seq.index", or a `seq` for the end of that record. `types`, `agents` and `kinds` select events, `access` those that a client
     may read; `previous` of each event is the one before it in this selection. With `follow` the events go on with what any process writes,
     until `stop` is set, they are closed, or the store is. A full `payload` has the memory as it is when it is read, up to 20 kB as JSON.
-    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project.
+    `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project, `ConflictError` for a position
+    that the journal does not reach: it is that of an older copy of the store.
     """
     if payload not in ("thin", "full"):
         raise ValidationError(f"payload must be 'thin' or 'full', not {quoted(payload)}")
@@ -86,17 +133,16 @@ def read_events(
         access.as_project(alma.project_id)
     reader, selection = Reader(access, alma.agents), Selection.of(types, agents, kinds)
     journal = Journal(alma, reader, selection, is_full=payload == "full")
-    start = parse_position(after)
-    stopped = stop or threading.Event()
+    start, head, closed = parse_position(after), journal.head(), threading.Event()
+    if start[0] > head:
+        raise ConflictError(
+            f"the journal of project {alma.project_id!r} ends with record {head}, before the position {after}: the store is an older copy, and its "
+            f"next events would be missed; read from {head} on, or from the beginning"
+        )
     if not follow:
-        return Events(journal.read(start, upto=journal.head()), stopped.set)
+        return Events(journal.read(start, upto=head), closed)
     watch = Watch(alma)
-
-    def close() -> None:
-        stopped.set()
-        watch.wake()
-
-    return Events(_follow(alma, journal, watch, start, stopped, close), close)
+    return Events(_follow(alma, journal, watch, start, [closed] if stop is None else [closed, stop]), closed, watch.wake)
 
 
 def read_event(alma: ALMA, position: str, *, access: Access | None = None, payload: Payload = "thin") -> MemoryEvent | None:
@@ -120,28 +166,40 @@ def parse_position(given: str | int | None) -> Position:
 
 def event_id(store_id: str, project: str, seq: int, index: int) -> str:
     """Returns the id of an event, the same wherever it is derived: `evt_` and 26 characters of the base32 of a SHA-256."""
-    digest = sha256(json.dumps([store_id, project, seq, index]).encode()).digest()
-    return f"evt_{b32encode(digest).decode()[:26].lower()}"
+    return named_id(store_id, project, seq, index)
+
+
+def named_id(*parts: str | int) -> str:
+    """Returns the id of an event that these parts distinguish from all others."""
+    digest = sha256(json.dumps(parts).encode()).digest()
+    return f"evt_{b32encode(digest[:20]).decode()[:26].lower()}"
 
 
 def _follow(
-    alma: ALMA, journal: "Journal", watch: Watch, start: Position, stopped: threading.Event, close: Callable[[], None]
+    alma: ALMA, journal: "Journal", watch: Watch, start: Position, stops: Sequence[threading.Event]
 ) -> Iterator[MemoryEvent]:
     """Yields events until stopped, those of new records as they come."""
+
+    def close() -> None:
+        stops[0].set()
+        watch.wake()
+
+    def is_stopped() -> bool:
+        return any(stop.is_set() for stop in stops)
+
     remove = alma.before_close(close)
     journal.replayed_upto = journal.head()
     try:
-        while not stopped.is_set():
-            head = journal.head()
-            for event in journal.read(start, upto=head):
+        while not is_stopped():
+            for event in journal.read(start):
                 yield event
-                if stopped.is_set():
+                if is_stopped():
                     return
-            start = max(start, (head, LAST))
-            while not stopped.is_set() and not watch.wait(LONGEST_WAIT):
+            start = max(start, (journal.seq, LAST))
+            while not is_stopped() and not watch.wait(LONGEST_WAIT):
                 pass
     except StorageError:
-        if not stopped.is_set():
+        if not is_stopped():
             raise
     finally:
         remove()
@@ -158,35 +216,52 @@ class Journal:
     chains: bool = True
     replayed_upto: int | None = None
     """The newest record at the beginning of the reading; `None` where all events are replayed."""
+    seq: int = 0
+    """The newest record that was read."""
     _owners: dict[str, Owner] = field(default_factory=dict)
     _last: Position | None = None
     _is_last_known: bool = False
+    _opened: tuple[Store, Project] | None = None
 
     @property
     def _project(self) -> Project:
-        return self.alma.storage.project(self.alma.project_id)
+        """The project as the store has it now: another one once the store was embedded anew."""
+        storage = self.alma.storage
+        if self._opened is None or self._opened[0] is not storage:
+            self._opened = storage, storage.project(self.alma.project_id)
+        return self._opened[1]
 
     def head(self) -> int:
         """Returns the newest journal `seq`."""
         return self._project.head()
 
-    def read(self, after: Position, *, upto: int) -> Iterator[MemoryEvent]:
+    def read(self, after: Position, *, upto: int | None = None) -> Iterator[MemoryEvent]:
         """Yields the events after a position, up to a record. Nothing is being read while the caller has an event."""
-        seq = after[0] if after[1] == LAST else max(after[0] - 1, 0)
-        while seq < upto:
-            entries = self._entries(seq, upto)
-            if not entries:
-                return
-            seq = entries[-1].seq
-            for entry in entries:
-                yield from self._events(entry, after)
+        self.seq = after[0] if after[1] == LAST else max(after[0] - 1, 0)
+        while (found := self._portion(self.seq, after, upto)) is not None:
+            last, events = found
+            for entry, readable, chain in events:
+                yield from self._events(entry, readable, chain, after)
+            self.seq = last
 
-    def _entries(self, after: int, upto: int) -> list[Entry]:
+    def _portion(self, seq: int, after: Position, upto: int | None) -> tuple[int, list[tuple[Entry, _Readable, str]]] | None:
+        """Returns the number of the last of some records, and those of them that have events, in one consistent view; `None` for none."""
+        project = self._project
+        with project.moment():
+            entries = self._entries(seq, upto)
+            events = [
+                (entry, readable, project.head_at(entry.seq)[:16])
+                for entry in entries
+                if (readable := [found for found in self._readable(entry) if (entry.seq, found[0].index) > after])
+            ]
+        return (entries[-1].seq, events) if entries else None
+
+    def _entries(self, after: int, upto: int | None) -> list[Entry]:
         """Returns some records after a `seq`."""
         found, size = list[Entry](), 0
         with closing(self._project.entries(after=after)) as entries:  # type: ignore[type-var] # each store returns a generator
             for entry in entries:
-                if entry.seq > upto:
+                if upto is not None and entry.seq > upto:
                     break
                 found.append(entry)
                 size += len(entry.changes)
@@ -194,20 +269,15 @@ class Journal:
                     break
         return found
 
-    def _events(self, entry: Entry, after: Position) -> Iterator[MemoryEvent]:
-        """Yields the events of a record after a position, with their contexts."""
-        readable = [found for found in self._readable(entry) if (entry.seq, found[0].index) > after]
-        if not readable:
-            return
-        project = self._project
-        chain = project.head_at(entry.seq)[:16]
-        full = self._memories(project, [draft.memory_id for draft, _ in readable if draft.memory_id]) if self.is_full else {}
+    def _events(self, entry: Entry, readable: _Readable, chain: str, after: Position) -> Iterator[MemoryEvent]:
+        """Yields the events of a record with their contexts."""
+        full = self._memories([draft.memory_id for draft, _ in readable if draft.memory_id]) if self.is_full else {}
         for draft, payload in readable:
             previous = self._previous(after) if self.chains else None
             self._last = (entry.seq, draft.index)
             yield self._event(entry, draft, {**payload, **full.get(draft.memory_id or "", {})}, chain, previous)
 
-    def _readable(self, entry: Entry) -> list[tuple[Draft, dict[str, Any]]]:
+    def _readable(self, entry: Entry) -> _Readable:
         """Returns the events of a record that the reader gets, with their payloads."""
         found = [(draft, payload) for draft in drafts(entry, self.find_owners) if (payload := self._payload(draft)) is not None]
         has_more = self.reader.reads_everything or any(not draft.leads for draft, _ in found)
@@ -247,9 +317,9 @@ class Journal:
             replayed=self.replayed_upto is None or entry.seq <= self.replayed_upto,
         )
 
-    def _memories(self, project: Project, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Returns what full events add: the memories as they are now, by id."""
-        return {key: _shown(memory) for key, memory in project.named(dict.fromkeys(ids)).items()}
+    def _memories(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Returns the memories as they are now, by id, for full events."""
+        return {key: _show(memory) for key, memory in self._project.named(dict.fromkeys(ids)).items()}
 
     def _previous(self, after: Position) -> str | None:
         """Returns the position of the event before the next one, in this selection."""
@@ -315,8 +385,8 @@ class Journal:
         return found
 
 
-def _shown(memory: Any) -> dict[str, Any]:
-    """Returns what a full event says of a memory."""
+def _show(memory: Any) -> dict[str, Any]:
+    """Returns the part of a full event that describes a memory."""
     with suppress(ValueError):
         shown = memory.model_dump(mode="json")
         if len(json.dumps(shown, ensure_ascii=False).encode()) <= LARGEST:

@@ -98,6 +98,16 @@ def create_tables(engine: Engine, metadata: MetaData) -> None:
                 connection.execute(CreateIndex(index, if_not_exists=True))
 
 
+def empty_log(engine: Engine) -> None:
+    """Writes the log of a SQLite file back and empties it, as far as no other process reads: it holds what was there before."""
+    if engine.dialect.name == "sqlite":
+        connection = engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        finally:
+            connection.close()
+
+
 def _path_beside(alma: ALMA) -> Path:
     file = getattr(alma.storage, "file", None)
     if not isinstance(file, str):

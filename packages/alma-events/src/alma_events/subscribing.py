@@ -99,7 +99,7 @@ class Subscriber:
         try:
             answer = self.callback(event)
             if inspect.isawaitable(answer):
-                runner.run(_awaited(answer))
+                runner.run(_wait_for(answer))
         except Exception:  # noqa: BLE001 - an error of a subscriber is its own
             _LOG.exception(
                 "the subscriber %s failed on an event %s", getattr(self.callback, "__qualname__", "?"), event.event_type
@@ -128,5 +128,5 @@ class Subscriber:
             self._changed.notify_all()
 
 
-async def _awaited(answer: Awaitable[Any]) -> None:
+async def _wait_for(answer: Awaitable[Any]) -> None:
     await answer

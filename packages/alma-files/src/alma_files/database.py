@@ -22,7 +22,6 @@ from alma.journal import UPGRADED, JournalRecord
 from alma.storage.relational.reembedding import SERVING, compared_texts
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.session import note_checksum
-from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite import connections
 from alma.storage.sqlite.connections import Connection, DriverErrors, locked, storage_errors
 from alma.storage.sqlite.database import Database, _Reading
@@ -49,6 +48,7 @@ from alma_files.projected import (
 )
 from alma_files.projecting import SEAL, project_difference, project_new, project_whole
 from alma_files.vector_cache import Extent
+from alma_upgrade.projects import log_upgrade, upgrade_projects
 
 _LOG = logging.getLogger("alma")
 

@@ -33,6 +33,7 @@ def http_app(
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
     max_body: int = MAX_BODY,
+    keeps_sessions: bool = True,
 ) -> ASGIApp:
     """Returns the ASGI application that serves a server at `/mcp` to clients with one of the tokens, which are asked for at each request.
 
@@ -40,11 +41,18 @@ def http_app(
     large with 413, one that takes too long to arrive with 408. Loopback names are always allowed as hosts, and as origins. Each token acts
     as the agent and the user that it is bound to, with its rights. A token that is bound to projects is accepted only where `project` names
     one of them.
+
+    Clients of the protocol before 2026 have sessions, which one process keeps. Without `keeps_sessions` they have none, and several processes may
+    serve them.
     """
     names = Names.with_loopback(allowed_hosts, allowed_origins)
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks names by their parts
     inner = server.streamable_http_app(
-        streamable_http_path=PATH, max_request_body_size=max_body, transport_security=unchecked, session_idle_timeout=3600.0
+        streamable_http_path=PATH,
+        max_request_body_size=max_body,
+        transport_security=unchecked,
+        stateless_http=not keeps_sessions,
+        session_idle_timeout=3600.0 if keeps_sessions else None,
     )
     authenticated = AuthenticationMiddleware(
         AuthContextMiddleware(RequireAuthMiddleware(WholeBody(inner, largest=max_body), [])),
@@ -63,10 +71,10 @@ class _Verifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         found = self._tokens.find(token)
         if found is None:
-            _LOG.info("refused a request: %s", self._tokens.refusal(token))
+            _LOG.warning("refused a request: %s", self._tokens.refusal(token))
             return None
         if not found.access.reaches(self._project):
-            _LOG.info("refused a request: the token %r is for another project", found.name)
+            _LOG.warning("refused a request: the token %r is for another project", found.name)
             return None
         return AccessToken(token=found.sha256, client_id=found.name, scopes=[], claims={"access": found.access})
 

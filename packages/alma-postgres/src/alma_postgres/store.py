@@ -14,7 +14,6 @@ from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_rows import TextRows
-from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.types.identity import to_micros
 from alma.types.stored import StoreRequest, VectorsRequest
 from alma_postgres.address import NO_INDEX, Address
@@ -24,6 +23,7 @@ from alma_postgres.driver_errors import translated
 from alma_postgres.migrations import applied_migrations, drop_retired, is_former, migrate, missing_migrations
 from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.session import PostgresSession
+from alma_upgrade.projects import log_upgrade, upgrade_projects
 
 DRAFT = "_moving"
 

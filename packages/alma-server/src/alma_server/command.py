@@ -49,6 +49,7 @@ def read_options(given: argparse.Namespace) -> Options:
         profile=given.profile,
         block=block,
         cursor_key=_cursor_key(folder),
+        webhooks=settings.webhooks,
     )
 
 

@@ -13,11 +13,12 @@ from alma_access.serving.hosts import Names
 from alma_server.problems import Kind, problem
 from alma_server.settings import ServerSettings
 
+_TYPES = ("application/json", "application/x-ndjson")
 _LOG = logging.getLogger("alma")
 
 
 class Entry:
-    """Passes a request on when its host and origin are allowed and its body is there: 421, 403, 413, 408, 400 else, as problems.
+    """Passes a request on when its host and origin are allowed and its body is there: 421, 403, 413, 408, 415, 400 else, as problems.
 
     400 is for JSON that two readers could take for two values: a key twice in an object, or NaN. A client that goes away while it sends is
     forgotten.
@@ -41,7 +42,9 @@ class Entry:
         try:
             self._check_names(headers)
             if "content-length" in headers or "transfer-encoding" in headers:
-                receive = _replayed(await self._whole_body(headers, receive), receive)
+                body = await self._whole_body(headers, receive)
+                _check_type(headers, body)
+                receive = _replayed(body, receive)
         except _RefusedError as refused:
             await problem(Request(scope), refused.kind, str(refused), headers=refused.headers)(scope, receive, send)
         except _GoneError:
@@ -85,6 +88,13 @@ class Entry:
 
     def _too_large(self) -> "_RefusedError":
         return _RefusedError(413, "body-too-large", f"a body has {self._settings.max_body} bytes at most", Connection="close")
+
+
+def _check_type(headers: Headers, body: bytes) -> None:
+    """Refuses bodies of other types than JSON and lines of JSON: forms of pages, which browsers send to any origin, among them."""
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and media_type not in _TYPES and not (media_type.startswith("application/") and media_type.endswith("+json")):
+        raise _RefusedError(415, "unsupported-media-type", f"a body has one of the types {', '.join(_TYPES)}")
 
 
 class _RefusedError(Exception):

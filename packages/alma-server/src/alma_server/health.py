@@ -84,6 +84,9 @@ async def metrics(asked: AskedDep) -> Any:
     """Returns figures for Prometheus. Needs the right `admin`; 501 without the package prometheus-client."""
     asked.require("admin")
     service = asked.service
+    folder = service.settings.folder
     service.metrics.note_waiting(service.work.reads.queued)
+    if folder is not None:
+        await service.work.health.run(lambda: service.metrics.note_store(folder))
     text, media_type = service.metrics.render()
     return Response(text, media_type=media_type)

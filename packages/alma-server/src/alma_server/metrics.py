@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from alma_server.problems import ProblemError
@@ -51,6 +52,11 @@ class Metrics:
         """States how many reads wait for a thread."""
         if self.figures is not None:
             self.figures.waiting.set(reads)
+
+    def note_store(self, folder: Path) -> None:
+        """States the size of the files in a store's folder."""
+        if self.figures is not None:
+            self.figures.bytes.set(sum(each.stat().st_size for each in folder.iterdir() if each.is_file()))
 
     def set_streams(self, count: int) -> None:
         """States how many streams are open."""

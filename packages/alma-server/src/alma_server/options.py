@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,7 +35,7 @@ class ServerBlock(BaseModel):
     max_body: Annotated[int, Field(ge=1, le=1024 * MIB)] = MIB
     rate: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
     burst: Annotated[float, Field(ge=100.0, allow_inf_nan=False)] = 1000.0
-    readers: Annotated[int, Field(ge=1, le=64)] = 4
+    readers: Annotated[int, Field(ge=1, le=64)] = 2
     waiting: Count = 128
     streams: Count = 2000
     open_projects: Count = 64
@@ -52,12 +52,14 @@ class Options:
     profile: str
     block: ServerBlock
     cursor_key: bytes
+    webhooks: tuple[dict[str, Any], ...] = ()
 
     @property
     def settings(self) -> ServerSettings:
         """Settings of the application."""
         block = self.block
         return ServerSettings(
+            folder=self.folder,
             allowed_hosts=block.allowed_hosts,
             allowed_origins=block.allowed_origins,
             root_path=block.root_path,

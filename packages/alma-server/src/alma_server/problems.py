@@ -1,5 +1,7 @@
 """Errors as `application/problem+json` (RFC 9457): which error has which status, and one shape for all."""
 
+import errno
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -65,7 +67,9 @@ def problem(
 
 
 def kind_of(error: errors.AlmaError) -> Kind:
-    """Returns the kind of an error: that of its class, or of the nearest base with an entry."""
+    """Returns the kind of an error: that of its class, or of the nearest base with an entry; 507 if a full disk is behind it."""
+    if isinstance(error, errors.StorageError) and _is_for_full_disk(error):
+        return Kind("disk-full", 507)
     return next((KINDS[each] for each in type(error).__mro__ if each in KINDS), Kind("internal", 500))
 
 
@@ -92,6 +96,15 @@ def handle_problems(app: FastAPI) -> None:
         if any(each["type"] == "json_invalid" for each in error.errors()):
             return problem(request, Kind("unparsable", 400), "the body is no JSON")
         return problem(request, Kind("validation", 422), "the request is not acceptable", errors=found)
+
+
+def _is_for_full_disk(error: BaseException | None) -> bool:
+    while error is not None:
+        is_full_database = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        if is_full_database or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _phrase(status: int) -> str:

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from alma.memory.alma import release_project
+
 if TYPE_CHECKING:
     from alma import ALMA
 
 
 class Projects:
-    """Memories of the projects used last, at most `most` of them. Threads may share it."""
+    """Memories of the projects used last, at most `most` of them; the caches of the others are freed. Threads may share it."""
 
     def __init__(self, open_project: "Callable[[str], ALMA]", *, most: int) -> None:
         self._open = open_project
@@ -22,9 +24,13 @@ class Projects:
         """Returns the memory of a project, and opens it if necessary."""
         with self._lock:
             found = self._known.get(name)
-            if found is None:
-                found = self._known[name] = self._open(name)
-                if len(self._known) > self._most:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(name)
-            return found
+            if found is not None:
+                self._known.move_to_end(name)
+                return found
+        opened = self._open(name)  # it may wait, and others need not
+        with self._lock:
+            found = self._known.setdefault(name, opened)
+            left = self._known.popitem(last=False)[1] if len(self._known) > self._most else None
+        if left is not None:
+            release_project(left)
+        return found

@@ -1,9 +1,10 @@
 """The figures of a server, in a registry of their own."""
 
 import os
+from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -12,6 +13,7 @@ class Figures:
     """Counters, gauges and times by their published names."""
 
     def __init__(self) -> None:
+        _forget_dead()
         self.registry = kept = CollectorRegistry()
         self.requests = Counter("alma_http_requests", "Requests that ended.", ("route", "method", "status"), registry=kept)
         self.seconds = Histogram("alma_http_request_seconds", "Time from a request to the end of its answer.", registry=kept)
@@ -30,6 +32,18 @@ class Figures:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types there
         return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+def _forget_dead() -> None:
+    """Takes the figures of processes out that were killed, so that what they had in work does not count for ever."""
+    for file in Path(os.environ.get(_SHARED, "/nonexistent")).glob("gauge_live*_*.db"):
+        process = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            mark_process_dead(process)  # type: ignore[no-untyped-call]  # the library has no types there
+        except PermissionError:
+            continue
 
 
 def _sum(name: str, text: str, registry: CollectorRegistry) -> Gauge:

@@ -8,9 +8,10 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -32,9 +33,13 @@ from alma_server.requests import LOG
 if TYPE_CHECKING:
     from alma import ALMA
     from alma_access import Tokens
+    from alma_server.deliveries import Deliveries
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 MCP_PATH = "/mcp"
+OPEN_AGAIN_SECONDS = 5.0
+WORKER_SECONDS = 30
+"""A worker that says nothing for this long is replaced; on a busy machine one needs several seconds to load the libraries."""
 _SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -49,12 +54,20 @@ def serve(options: Options) -> None:
     if not is_loopback(block.host) and not block.allowed_hosts:
         _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
     if block.workers > 1:
-        Multiprocess(_uvicorn_config(functools.partial(make_app, options), options, factory=True), [listener]).run()
+        _run_workers(options, listener)
         return
     config = _uvicorn_config(make_app(options), options)
     gc.freeze()  # what was imported stays: looking for garbage in it would take time
     gc.enable()
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _run_workers(options: Options, listener: socket) -> None:
+    """Runs several processes, which share their figures in a folder, until they are asked to end."""
+    with tempfile.TemporaryDirectory(prefix="alma-figures-") as figures:
+        os.environ.setdefault(_SHARED_FIGURES, figures)
+        config = _uvicorn_config(functools.partial(make_app, options), options, factory=True)
+        Multiprocess(config, [listener]).run()
 
 
 def make_app(options: Options) -> ASGIApp:
@@ -71,7 +84,7 @@ def make_app(options: Options) -> ASGIApp:
     )
     has_mcp = options.block.only != "api" and find_spec("alma_mcp") is not None
     mcp = _Later(functools.partial(_make_mcp, options, opening, tokens)) if has_mcp else None
-    app.router.lifespan_context = _with_store(app, opening, mcp)
+    app.router.lifespan_context = _with_store(app, options, opening, mcp)
     return app if mcp is None else _Doors(app, mcp, options.block.root_path)
 
 
@@ -133,40 +146,66 @@ def _make_mcp(options: Options, opening: Opening, tokens: "Tokens") -> ASGIApp:
         allowed_hosts=block.allowed_hosts,
         allowed_origins=block.allowed_origins,
         max_body=block.max_body,
+        keeps_sessions=block.workers == 1,
     )
 
 
-def _with_store(app: FastAPI, opening: Opening, mcp: _Later | None) -> Any:
-    """Returns the life of a server: the store is opened beside it, then the MCP server is made; the store is closed after the last request."""
+def _with_store(app: FastAPI, options: Options, opening: Opening, mcp: _Later | None) -> Any:
+    """Returns the life of a server: the store is opened beside it, then the rest is loaded; the store is closed after the last request."""
     api = app.router.lifespan_context
 
     @asynccontextmanager
     async def live(app: FastAPI) -> AsyncIterator[None]:
-        preparing = asyncio.create_task(_prepare(opening, mcp))
+        rest = _Rest(options, opening, mcp)
+        preparing = asyncio.create_task(rest.begin())
         try:
             async with api(app):
                 yield
         finally:
             preparing.cancel()
-            if mcp is not None:
-                await mcp.close()
+            await rest.end()
             await asyncio.to_thread(opening.close)
 
     return live
 
 
-async def _prepare(opening: Opening, mcp: _Later | None) -> None:
-    """Opens the store, and makes the MCP server when the store is open."""
-    with suppress(AlmaError):  # a request tries again, and reports it
-        await asyncio.wrap_future(opening.start())
-    if mcp is not None:
-        await mcp.load()
+class _Rest:
+    """What begins when the store is open: deliveries of webhooks, and the MCP server."""
+
+    def __init__(self, options: Options, opening: Opening, mcp: _Later | None) -> None:
+        self._options = options
+        self._opening = opening
+        self._mcp = mcp
+        self._deliveries: Deliveries | None = None
+
+    async def begin(self) -> None:
+        """Opens the store, again and again where it fails, and begins then."""
+        while not self._opening.is_open:
+            try:
+                await asyncio.wrap_future(self._opening.start())
+            except AlmaError as error:
+                logging.getLogger("alma").error("the store cannot be opened: %s", error)
+                await asyncio.sleep(OPEN_AGAIN_SECONDS)
+        await asyncio.to_thread(self._begin_deliveries)
+        if self._mcp is not None:
+            await self._mcp.load()
+
+    async def end(self) -> None:
+        """Ends what was begun."""
+        if self._deliveries is not None:
+            await asyncio.to_thread(self._deliveries.stop)
+        if self._mcp is not None:
+            await self._mcp.close()
+
+    def _begin_deliveries(self) -> None:
+        from alma_server.deliveries import Deliveries
+
+        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks)
+        self._deliveries.start()
 
 
 def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvicorn.Config:
     block = options.block
-    if block.workers > 1:
-        os.environ.setdefault(_SHARED_FIGURES, tempfile.mkdtemp(prefix="alma-figures-"))
     return uvicorn.Config(
         app,
         factory=factory,
@@ -175,6 +214,7 @@ def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvi
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_worker_healthcheck=WORKER_SECONDS,
         timeout_graceful_shutdown=round(block.drain_seconds),
         server_header=False,
         ws="none",

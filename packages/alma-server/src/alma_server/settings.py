@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 MIB = 1024 * 1024
 
@@ -10,6 +11,8 @@ MIB = 1024 * 1024
 class ServerSettings:
     """Settings of one server process. Times are in seconds, sizes in bytes."""
 
+    folder: Path | None = None
+    """Folder of the store, whose size the figures state."""
     allowed_hosts: tuple[str, ...] = ()
     """Names that a header `Host` may state beside those of loopback: `host`, `host:port` or `host:*`."""
     allowed_origins: tuple[str, ...] = ()
@@ -22,7 +25,8 @@ class ServerSettings:
     """Answer clients of alma-memory at `POST /`."""
     max_body: int = MIB
     body_seconds: float = 30.0
-    readers: int = 4
+    readers: int = 2
+    """Threads that read. More take turns at the interpreter: with 4, two thirds of the reads a second of 1; see docs/guides/server.md."""
     writers: int = 1
     waiting: int = 128
     """Calls of each sort that may wait for a thread; a further one is answered 503."""

@@ -12,12 +12,13 @@ from alma.config.paths import project_folder, resolve_key_file, resolve_storage_
 from alma.config.reading import Plain, expand, is_unset, read_yaml
 from alma.config.settings import EncryptionSettings, Settings
 from alma.errors import ConfigurationError
+from alma.extensions import extension
 from alma.text import name_nearest, quoted, shortened
 
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("webhooks", "compression", "federation", "graph", "llm")
+RESERVED = ("compression", "federation", "graph", "llm")
 
 _STORES = ("postgres", "qdrant", "pinecone", "chroma", "azure")
 _SECRETS = ("password", "api_key", "postgres.url", "azure.key")
@@ -90,6 +91,8 @@ def _validate(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
         part = _check_mapping(block[name], f"{prefix}{name}.")
         block[name] = {key: value for key, value in part.items() if not is_unset(value, environ)}
     filled = _check_mapping(expand(block, environ, prefix.rstrip(".")), prefix)
+    if "webhooks" in filled:
+        extension("alma_events.webhooks.configured", "events", "webhooks are").check_webhooks(filled["webhooks"], prefix)
     storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
     if not isinstance(storage_dir, str):
         raise ConfigurationError(f"{prefix}storage_dir: must be text; put it in quotes")

@@ -307,6 +307,7 @@ class Settings(Value):
     azure_openai: AzureOpenAISettings | None = None
     sentence_transformers: SentenceTransformersSettings | None = None
     server: dict[str, Any] | None = None
+    webhooks: tuple[dict[str, Any], ...] = Field(default=(), repr=False)
 
     @property
     def embedder_options(self) -> dict[str, dict[str, object]]:

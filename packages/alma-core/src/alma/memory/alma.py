@@ -23,7 +23,6 @@ from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.recording import Recording
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
-from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
 from alma.types.identity import utc_now
 from alma.types.kinds import Verdict, VerdictSource
@@ -32,6 +31,7 @@ from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import RetrievalExplanation
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
+from alma.types.stored import EncryptionKey
 from alma.types.timeline import TemporalFilter
 
 
@@ -378,6 +378,13 @@ def redacted(alma: ALMA, text: str) -> str:
 def open_records(alma: ALMA, kind: str) -> Records:
     """Returns the small records of one kind in a project, for packages that stand on ALMA. `kind` is two words, as `workflow.checkpoint`."""
     return Records(checked_alma(alma)._room, checked_kind(kind))
+
+
+def release_project(alma: ALMA) -> None:
+    """Frees the memory that a project's caches take, for servers of many projects. What is called next on the project loads them anew."""
+    room = alma._store.projects.pop(alma.project_id, None)
+    if room is not None:
+        room.index.save()
 
 
 def place_of(alma: ALMA) -> str:

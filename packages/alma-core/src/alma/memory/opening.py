@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError as PydanticError
 
@@ -36,12 +37,12 @@ from alma.memory.room import OpenStore, Room, SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
-from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
 from alma.types.identity import Fingerprint, utc_now
 from alma.types.scope import MemoryScope, UserWall
+from alma.types.stored import EncryptionKey
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"
@@ -124,8 +125,12 @@ def _wall(users: object) -> UserWall:
 
 def configured_key(settings: Settings) -> bytes | None:
     """Returns the key that a configuration names, `None` if it names none. `ConfigurationError` if there is none at that place."""
-    place = settings.encryption
-    return None if place is None else read_key(place.key(), name=f"the variable {place.key_env!r}")
+    key: bytes | None = None if settings.encryption is None else _keys().configured_key(settings)
+    return key
+
+
+def _keys() -> Any:
+    return extension("alma_encryption.keys", "encryption", "encryption is")
 
 
 def _check_types(**given: object) -> None:
@@ -178,7 +183,7 @@ class _Place:
     ) -> "_Place":
         """Returns the place that settings name."""
         name, given = addressed(storage, options)
-        key = None if encryption_key is None else read_key(encryption_key)
+        key = None if encryption_key is None else _keys().read_key(encryption_key)
         if key is not None and name != SQLITE:
             raise ConfigurationError(f"encryption: the store {quoted(name)} does not encrypt; remove the key, or use {SQLITE}")
         folder, file = resolve_storage_dir(storage_dir, Path()), check_db_name(db_name)

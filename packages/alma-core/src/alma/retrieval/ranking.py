@@ -1,7 +1,6 @@
 """Ranks similarities into a slice: the best of each kind, equal content folded, ties broken by content."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,8 +32,7 @@ class Contender(NamedTuple):
     is_kept: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A memory that is returned, with its score and the factors behind it."""
 
     memory: int

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from alma.types.identity import Fingerprint
@@ -206,6 +207,10 @@ class Moved:
     rows: int
     kept: int
     projects: Sequence[MovedProject]
+
+
+EncryptionKey = bytes | str | PathLike[str] | Callable[[], bytes | str]
+"""A key of 32 bytes, the path of a file that holds one, or a function that returns one, from a keyring or a KMS say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,14 @@ from alma.storage.relational.seal import OpenSeal, Seal
 from alma.text import quoted
 from alma.types.identity import from_micros
 from alma_access import ANY, NONE, Access
-from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, service_engine
+from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, empty_log, service_engine
 from alma_events.webhooks.config import ALL_USERS, NO_USERS, WebhookConfig
 from alma_events.webhooks.guard import Resolve, check_target, resolve_host
 from alma_events.webhooks.rows import NEW, WAITING, Delivery, Position, WebhookDeliveryStatus
 from alma_events.webhooks.signing import check_secret, new_secret
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
+BY_REQUEST = "by request"
 FORMER_SECRET_SECONDS = 24 * 3_600
 PLACE = "service.webhook"
 """The place of settings in the seal of an encrypted store."""
@@ -67,6 +68,8 @@ endpoints = Table(
     Column("probe_at", Float, nullable=False, default=0.0),
     Column("seq", BigInteger, nullable=False),
     Column("idx", BigInteger, nullable=False),
+    Column("chain", String(64), nullable=False, default=""),
+    Column("first_seq", BigInteger, nullable=False),
     Column("matched", String(40)),
     Column("replay_until", BigInteger, nullable=False, default=0),
 )
@@ -186,6 +189,7 @@ class Endpoints:
             "created": self._now_micros(),
             "seq": position.seq,
             "idx": position.index,
+            "first_seq": position.seq,
             **self._sealed(name, settings),
         }
         with self._writing() as connection:
@@ -231,7 +235,7 @@ class Endpoints:
         self._replace(row, replace(stored, keys=keys))
         return replace(self.get(endpoint_id), new_secret=made)
 
-    def disable(self, endpoint_id: str, *, reason: str = "by request", owner: str | None = None) -> None:
+    def disable(self, endpoint_id: str, *, reason: str = BY_REQUEST, owner: str | None = None) -> None:
         """Stops deliveries to a receiver. Its position stays, so nothing is lost where it is enabled again."""
         self._set_state(endpoint_id, owner, DISABLED, reason)
 
@@ -247,7 +251,13 @@ class Endpoints:
             mine = (deliveries.c.endpoint == endpoint_id, after)
             connection.execute(delete(deliveries).where(*mine, deliveries.c.body.is_(None)))
             connection.execute(update(deliveries).where(*mine).values(status=NEW, tries=0, due=0.0, is_replay=1))
-            values = {"seq": position.seq, "idx": position.index, "matched": None, "replay_until": max(row.seq, row.replay_until)}
+            values: dict[str, Any] = {
+                "seq": position.seq,
+                "idx": position.index,
+                "chain": "",
+                "matched": None,
+                "replay_until": max(row.seq, row.replay_until),
+            }
             connection.execute(_changing(endpoint_id, **values))
 
     def retry(self, endpoint_id: str, position: str | int, *, owner: str | None = None) -> None:
@@ -275,7 +285,8 @@ class Endpoints:
         shown = self.get(endpoint_id, owner=owner)
         wanted = select(deliveries).where(deliveries.c.endpoint == endpoint_id)
         if status is not None:
-            wanted = wanted.where(deliveries.c.status == status)
+            stored = (status, NEW) if status == WebhookDeliveryStatus.PENDING else (status,)
+            wanted = wanted.where(deliveries.c.status.in_(stored))
         wanted = wanted.order_by(deliveries.c.seq.desc(), deliveries.c.idx.desc()).limit(min(limit, MOST_LISTED))
         with self._reading() as connection:
             return [_delivery(row, shown.config.url) for row in connection.execute(wanted)]
@@ -360,6 +371,7 @@ class Endpoints:
         settings = _Settings(found["config"], found["access"], [tuple(each) for each in found["keys"]])
         if self._seal.is_secret and not row.is_sealed:
             self._replace(row, settings)
+            empty_log(self.engine)
         return settings
 
     def _endpoint(self, row: Row[Any]) -> Endpoint:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -18,6 +18,7 @@ from alma_events.service_db import MICROSECONDS, Lease, service_engine
 from alma_events.types import MemoryEvent, MemoryEventType
 from alma_events.watching import Watch
 from alma_events.webhooks.config import WebhookConfig
+from alma_events.webhooks.configured import check_webhooks, follow_configuration
 from alma_events.webhooks.endpoints import DISABLED, Endpoint, Endpoints
 from alma_events.webhooks.guard import Resolve, resolve_host
 from alma_events.webhooks.rows import Delivery, WebhookDeliveryStatus
@@ -80,6 +81,17 @@ class WebhookManager:
         if self._worker is not None:
             self._worker.look()
         return added
+
+    def configure(self, configs: Sequence[WebhookConfig | Mapping[str, Any]]) -> list[Endpoint]:
+        """Makes the receivers of a configuration what it says, `load_settings(path).webhooks`, and returns them. Others stay as they are.
+
+        `ConfigurationError` for settings that are wrong, `ValidationError` for an address that may not be called.
+        """
+        checked = check_webhooks([each.to_dict() if isinstance(each, WebhookConfig) else each for each in configs])
+        found = follow_configuration(self.endpoints, checked)
+        if self._worker is not None:
+            self._worker.look()
+        return found
 
     def remove_webhook(self, url: str) -> bool:
         """Removes the first receiver with this URL. Returns whether there was one."""

@@ -1,11 +1,12 @@
 """Where an endpoint's events come from: the journal, by references that outlive the process, or an emitter, in memory only."""
 
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
@@ -18,14 +19,20 @@ from alma.errors import ConflictError
 from alma_access import Access
 from alma_events.filtering import Reader, Selection
 from alma_events.mapping import LAST
-from alma_events.reading import Journal, read_event
+from alma_events.reading import Journal
+from alma_events.service_db import READS
 from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
 from alma_events.webhooks.rows import NEW, WAITING, Attempt, Position, Reference, WebhookDeliveryStatus
 
+_LOG = logging.getLogger("alma")
+
 MOST_DELIVERED_KEPT = 1_000
 PRUNE_EVERY = 500
+STORE_EVERY = 500
+"""Records without an event for an endpoint after which its position is stored all the same."""
+
 FAILED_KEPT_SECONDS = 30 * 86_400
 
 
@@ -60,10 +67,11 @@ class JournalSource:
         self._endpoint, self._config = endpoint, endpoint.config
         self._access: Access = endpoint.access
         types = [str(each) for each in self._config.events] or None
-        selection = Selection.of(types, self._config.agents, self._config.kinds)
-        self._journal = Journal(alma, Reader(self._access, alma.agents), selection, chains=False)
+        self._selection = Selection.of(types, self._config.agents, self._config.kinds)
+        self._journal = Journal(alma, Reader(self._access, alma.agents), self._selection, chains=False)
+        self._cached: _Cached | None = None
         self._recorded = 0
-        self._position, self._replay_until = endpoint.position, 0
+        self._position, self._stored, self._replay_until = endpoint.position, endpoint.position, 0
         self._matched: str | None = None
 
     def load(self) -> Sequence[Reference]:
@@ -71,14 +79,32 @@ class JournalSource:
             mine = connection.execute(select(endpoints).where(endpoints.c.id == self._endpoint.id)).first()
             if mine is None or mine.version != self._endpoint.version:
                 raise ConflictError(f"the endpoint {self._endpoint.id} was changed")
+            mine = self._follow_restored(connection, mine)
             self._take_new(connection)
             wanted = select(deliveries).where(deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING))
             found = connection.execute(wanted.order_by(deliveries.c.seq, deliveries.c.idx)).all()
-        self._position, self._matched, self._replay_until = Position(mine.seq, mine.idx), mine.matched, mine.replay_until
+        self._position = self._stored = Position(mine.seq, mine.idx)
+        self._matched, self._replay_until = mine.matched, mine.replay_until
         return [_reference(row) for row in found]
+
+    def _follow_restored(self, connection: Connection, mine: Row[Any]) -> Row[Any]:
+        """Returns where the endpoint is. If the store is an older copy, its journal has other records from some place on: then all events since the
+        endpoint was added are taken up once more, for which of them are others is not known."""
+        project = self._alma.storage.project(self._alma.project_id)
+        head = project.head()
+        if mine.seq <= head and mine.chain in ("", project.head_at(mine.seq)):
+            return mine
+        _LOG.warning("the store is another copy than before; events for the endpoint %s are delivered again", self._endpoint.id)
+        of_endpoint = endpoints.c.id == self._endpoint.id
+        values = {"seq": min(mine.first_seq, head), "idx": LAST, "chain": "", "matched": None, "replay_until": head}
+        connection.execute(delete(deliveries).where(deliveries.c.endpoint == self._endpoint.id))
+        connection.execute(update(endpoints).where(of_endpoint).values(**values))
+        return connection.execute(select(endpoints).where(of_endpoint)).one()
 
     def fetch(self, most: int) -> Sequence[Reference]:
         head, before, matched = self._journal.head(), self._position, self._matched
+        if head < before.seq:
+            raise ConflictError("the store was replaced by an older copy")
         found: list[Reference] = []
         if (head, LAST) > (before.seq, before.index) and self._is_of_project:
             now = self._clock()
@@ -87,7 +113,7 @@ class JournalSource:
                     found.append(self._refer(event, matched, now))
                     matched = event.position
         behind = found[-1].at if len(found) == most else max(Position(head), before)
-        return self._take_up(found, before, behind, matched)
+        return self._take_up(found, behind, matched)
 
     @property
     def _is_of_project(self) -> bool:
@@ -98,20 +124,29 @@ class JournalSource:
         is_replay = event.seq <= self._replay_until
         return Reference(at, event.id, str(event.event_type), lane, previous, due=now, is_replay=is_replay)
 
-    def _take_up(self, found: list[Reference], before: Position, behind: Position, matched: str | None) -> list[Reference]:
+    def _take_up(self, found: list[Reference], behind: Position, matched: str | None) -> list[Reference]:
         """Stores references and the position behind them, and returns them with those that others stored for this endpoint. Returns none if the
         endpoint was changed meanwhile."""
         rows = [_row(self._endpoint.id, each) for each in found]
+        if not rows and behind.seq - self._stored.seq < STORE_EVERY and not self._has_new():
+            self._position = behind
+            return []
         with self._engine.begin() as connection:
             mine = (endpoints.c.id == self._endpoint.id, endpoints.c.version == self._endpoint.version)
-            values = {"seq": behind.seq, "idx": behind.index, "matched": matched}
-            if behind != before and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
+            chain = self._alma.storage.project(self._alma.project_id).head_at(behind.seq)
+            values = {"seq": behind.seq, "idx": behind.index, "chain": chain, "matched": matched}
+            if behind != self._stored and not connection.execute(update(endpoints).where(*mine).values(**values)).rowcount:
                 return []
             new = self._take_new(connection)
             if rows:
                 connection.execute(deliveries.insert(), rows)
-        self._position, self._matched = behind, matched
+        self._position, self._stored, self._matched = behind, behind, matched
         return sorted([*found, *new], key=lambda each: each.at)
+
+    def _has_new(self) -> bool:
+        with self._engine.execution_options(**READS).begin() as connection:
+            new = (deliveries.c.endpoint == self._endpoint.id, deliveries.c.status == NEW)
+            return connection.execute(select(deliveries.c.seq).where(*new).limit(1)).first() is not None
 
     def _take_new(self, connection: Connection) -> list[Reference]:
         new = (deliveries.c.endpoint == self._endpoint.id, deliveries.c.status == NEW)
@@ -126,8 +161,27 @@ class JournalSource:
     def _render(self, reference: Reference) -> MemoryEvent | None:
         if reference.body is not None:
             return self._render_kept(reference.body, reference)
-        event = read_event(self._alma, str(reference.at), access=self._access, payload=self._config.payload)
+        event = self._events_of(reference.at.seq).get(reference.at)
         return event and replace(event, previous=reference.previous, replayed=reference.is_replay)
+
+    def _events_of(self, seq: int) -> Mapping[Position, MemoryEvent]:
+        """Returns the events of a record as they may be sent now. Those of the record that was read last are kept, for it may have thousands, while
+        nothing but additions was written since."""
+        head, cached = self._journal.head(), self._cached
+        if cached is not None and cached.seq == seq and (cached.head == head or self._are_additions(cached.head)):
+            self._cached = replace(cached, head=head)
+            return cached.events
+        reader = Reader(self._access, self._alma.agents)
+        journal = Journal(self._alma, reader, self._selection, is_full=self._config.payload == "full", chains=False)
+        events = {Position(each.seq, each.index): each for each in journal.read((seq - 1, LAST), upto=seq)}
+        self._cached = _Cached(seq, head, events)
+        return events
+
+    def _are_additions(self, head: int) -> bool:
+        """Returns whether few records were written since, all of which only add something."""
+        with closing(self._alma.storage.project(self._alma.project_id).entries(after=head)) as entries:  # type: ignore[type-var] # a generator
+            newer = list(islice(entries, MOST_ADDITIONS + 1))
+        return len(newer) <= MOST_ADDITIONS and all(each.operation in ADDITIONS and not each.is_purged for each in newer)
 
     def _render_kept(self, body: str, reference: Reference) -> MemoryEvent | None:
         """Returns an event of a learned rule, whose numbers are kept; nothing if the user that it was of is forgotten."""
@@ -166,6 +220,18 @@ class JournalSource:
             connection.execute(delete(deliveries).where(mine, failed, deliveries.c.at < self._clock() - FAILED_KEPT_SECONDS))
 
 
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """The events of a record, as they were at a head of the journal."""
+
+    seq: int
+    head: int
+    events: Mapping[Position, MemoryEvent]
+
+
+ADDITIONS = frozenset({"learn", "learn_many", "record_usage", "record_feedback", "episode_begin", "episode_step", "episode_end"})
+MOST_ADDITIONS = 32
+
 GONE = "gone"
 """The error of an attempt that was not made, because there is nothing to send any more."""
 
@@ -190,10 +256,13 @@ class EmittedSource:
     def offer(self, event: MemoryEvent) -> bool:
         """Takes an event if the endpoint wants it and there is room. Returns whether it did."""
         with self._lock:
-            if self._config.wants(event) and len(self._new) < self._most:
+            if not self._config.wants(event):
+                return False
+            if is_full := len(self._new) >= self._most:
+                _LOG.warning("an event is lost: %d wait for a receiver already; WebhookManager(alma) loses none", self._most)
+            else:
                 self._new.append(event)
-                return True
-        return False
+            return not is_full
 
     def load(self) -> Sequence[Reference]:
         return []

@@ -69,12 +69,16 @@ class Worker:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
+        lookups = ThreadPoolExecutor(MOST_REQUESTS, thread_name_prefix="alma-webhooks-names")
+        self._loop.set_default_executor(
+            lookups
+        )  # one thread for each request, so that slow name servers hold up their own receivers alone
         try:
             self._loop.run_until_complete(self._supervise())
         except Exception:  # noqa: BLE001 - the end of the thread: there is nobody else to hear of it
             _LOG.exception("webhooks are not delivered any more")
         finally:
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+            lookups.shutdown(wait=False, cancel_futures=True)
             self._loop.close()
 
     async def _supervise(self) -> None:

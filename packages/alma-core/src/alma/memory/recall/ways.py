@@ -194,15 +194,15 @@ def _choose_rows(records: Records, attempts: Table, steps: Table, top_k: int) ->
         if rule is not None and not _is_said(row, phrases):
             tried.append((row, rule, near, True))
     tried.sort(key=lambda one: (-round(one[0].mean, 9), -one[0].trials, tie_of(one[0].way)))
-    failing = [one for one in tried if one[1] is not None and one[0].side is Side.FAILS]
-    worst = sorted(failing, key=lambda one: -one[0].failures)[: min(MOST_FAILING, top_k)]
+    failing = [place for place, one in enumerate(tried) if one[1] is not None and one[0].side is Side.FAILS]
+    worst = sorted(failing, key=lambda place: -tried[place][0].failures)[: min(MOST_FAILING, top_k)]
     left, others = top_k, list[_Tried]()
-    for one in tried:
+    for place, one in enumerate(tried):
         works = one[1] is not None and one[0].side is Side.WORKS
-        if one not in failing and (left or not works) and len(others) < MOST_WAYS - len(worst):
+        if place not in failing and (left or not works) and len(others) < MOST_WAYS - len(worst):
             others.append(one)
             left -= works
-    return [*others, *(one for one in failing if one in worst)]
+    return [*others, *(tried[place] for place in sorted(worst))]
 
 
 def _sides_said(row: Row, rule: Rule | None) -> set[Side]:

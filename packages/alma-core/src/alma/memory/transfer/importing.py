@@ -65,7 +65,7 @@ def _import(room: Room, source: Target, on_progress: Progress | None, on_conflic
         skipped=ExportedCounts(**{name: count - getattr(stored, name) for name, count in read.counts}),
         changed=tuple(sorted(plan.changed)),
         deleted=tuple(sorted(plan.deleted)),
-        claimed=tuple(one for one in read.former.claimed if one not in plan.left_out),
+        claimed=tuple(one for one in read.claimed if one not in plan.left_out),
     )
 
 

@@ -6,16 +6,17 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from pydantic import TypeAdapter
 from pydantic import ValidationError as PydanticError
 
 from alma.errors import AlmaError, ValidationError
+from alma.extensions import extension
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
 from alma.memory.arguments import with_composed_names
@@ -48,9 +49,6 @@ from alma.types.memories import MEMORY_CLASSES, CustomMemory, Memory, Passage
 from alma.types.strategies import RULE, SIDES, fault_in_rule
 from alma_guard import placeholders_in
 
-if TYPE_CHECKING:
-    from alma.memory.transfer.former_export import FormerExport
-
 LONGEST_LINE = 256 * 1024 * 1024
 PART = 1024 * 1024
 """Bytes of an open file that are copied at once."""
@@ -67,13 +65,6 @@ _to_json = json.JSONEncoder(sort_keys=True).encode
 
 _SEAM = re.compile("\n\x00(\\d+)\x00\n")
 """Stands between two passages while they are redacted as one text. No stored text holds a NUL character."""
-
-
-def _former_export() -> "FormerExport":
-    """Returns an empty one. The code that upgrades former versions is imported only where a file is read."""
-    from alma.memory.transfer.former_export import FormerExport
-
-    return FormerExport()
 
 
 @dataclass(slots=True)
@@ -94,7 +85,20 @@ class SoundExport:
     secrets: set[str] = field(default_factory=set)
     tasks: dict[str, str] = field(default_factory=dict)
     """Tasks of outcomes that redaction changed: notes of what was learned under a key state a digest of it."""
-    former: "FormerExport" = field(default_factory=_former_export)
+    former: Any = None
+    """Rules and counts of a file of the former version."""
+
+    def __post_init__(self) -> None:
+        if self.header.version == FORMER_VERSION:
+            self.former = extension(
+                "alma_upgrade.exports", "upgrade", "the file is of a former version, whose upgrade is"
+            ).FormerExport()
+
+    @property
+    def claimed(self) -> Sequence[str]:
+        """The rules and counts of a file of the former version that no outcome in it bears out."""
+        claimed: Sequence[str] = self.former.claimed if self.former else ()
+        return claimed
 
     @property
     def counts(self) -> ExportedCounts:
@@ -118,7 +122,8 @@ class SoundExport:
         line = _LINE.validate_json(data)
         assert isinstance(line, Line)
         if isinstance(line, ExportedMemory):
-            return self.former.renewed(line)
+            renewed: Line = self.former.renewed(line) if self.former else line
+            return renewed
         if line.kind == LEARNED and (task := self.tasks.get(str(line.body.get("outcome_id")))):
             return line.model_copy(update={"body": with_task(line.body, task)})
         return line
@@ -142,7 +147,7 @@ class SoundExport:
             self.archived += line.archived_at is not None
             _check_vectors(line, self.header)
         kept = self._redact(line)
-        if self.header.version == FORMER_VERSION:
+        if self.former:
             self.former.note(kept)
         if not isinstance(kept, ExportedEvidence):
             self.copy.write(kept.model_dump_json().encode() + b"\n")
@@ -168,7 +173,7 @@ class SoundExport:
 
     def renew(self) -> None:
         """Replaces the counts and learned rules of a file of the former version. Its vectors are made anew, for texts of rules changed."""
-        if self.header.version != FORMER_VERSION:
+        if self.former is None:
             return
         self.header = self.header.model_copy(update={"has_vectors": False})
         for rule in self.former.judge():

@@ -64,6 +64,9 @@ def revealed_hash(seal: Seal, stored: bytes, *, place: str) -> bytes:
         return stored
 
 
+ENCRYPTION = "encryption"
+"""The key in the `store` table of what opens an encrypted store. An open store has none."""
+
 KEY, OPERATION, TERM = "record", "journal.operation", "text.term"
 """The places of keys, of operations and of terms in the seal."""
 

@@ -251,12 +251,11 @@ class _Reading:
             use = self._database._mine.use = _Use(taken, pool.in_use[taken][1])
         self._use, self._has_begun = use, False
         use.blocks += 1
-        if self._is_snapshot:
+        if self._is_snapshot and not use.connection.in_transaction:
             try:
                 with self._database.errors:
-                    if not use.connection.in_transaction:
-                        _begin_snapshot(pool, use.connection)
-                        self._has_begun = True
+                    _begin_snapshot(pool, use.connection)
+                    self._has_begun = True
             except BaseException:
                 self._leave()
                 raise

@@ -1,7 +1,7 @@
 """Tables of a database file: the layout of a new one, and numbered migrations that came after it, run in order and recorded by name.
 
 What has been released is never edited; a change of the tables is a new function. Files of former versions are brought to the layout by
-`alma.storage.sqlite.upgrading`.
+the package alma-upgrade.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from alma.errors import ConflictError, CorruptStoreError
-from alma.storage.encryption.keys import ENCRYPTION, new_envelope, opened_seal
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.extensions import extension
+from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
 from alma.storage.relational.session import Session, check_whole, note_checksum
 from alma.storage.relational.store import RelationalStore
 from alma.storage.sqlite.connections import Connection, continue_numbers, storage_errors
@@ -69,9 +70,8 @@ class SQLStorage(RelationalStore):
             applied = applied_migrations(connection)
             former, outdated = is_former(applied), missing_migrations(applied)
         if former:
-            from alma.storage.sqlite.upgrading import upgrade_file
-
-            upgrade_file(self.database, seal, at=at)
+            upgrade = extension("alma_upgrade.sqlite", "upgrade", f"{self.path} is of a former version, whose upgrade is")
+            upgrade.upgrade_file(self.database, seal, at=at)
         elif outdated:
             with self.database.transaction() as connection:
                 migrate(connection, seal, at=at)
@@ -88,7 +88,10 @@ class SQLStorage(RelationalStore):
             values = dict(connection.all("store_values"))
             if ENCRYPTION in values:
                 check_whole(connection)
-        return opened_seal(values, key, name=str(self.path))
+            elif key is None:
+                return OpenSeal()
+        seal: Seal = _encryption().opened_seal(values, key, name=str(self.path))
+        return seal
 
     @property
     def is_encrypted(self) -> bool:
@@ -103,7 +106,7 @@ class SQLStorage(RelationalStore):
             migrate(connection, OpenSeal(), at=to_micros(at))
             cls.begin(connection, fingerprint)
             if key is not None:
-                envelope, _ = new_envelope(key=key, store_id=dict(connection.all("store_values"))["id"])
+                envelope, _ = _encryption().new_envelope(key=key, store_id=dict(connection.all("store_values"))["id"])
                 connection.run("store_put", {"key": ENCRYPTION, "value": envelope})
                 note_checksum(connection)
 
@@ -166,6 +169,10 @@ class SQLStorage(RelationalStore):
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
+
+
+def _encryption() -> Any:
+    return extension("alma_encryption.keys", "encryption", "encryption is")
 
 
 DRAFT = ".moving"

@@ -13,11 +13,11 @@ from sqlalchemy import LargeBinary
 
 from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError, CorruptStoreError
-from alma.storage.encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
-from alma.storage.encryption.keys import generate_key, read_key, write_key_file
-from alma.storage.encryption.rows import HIDDEN, SEALED
 from alma.storage.relational.tables import metadata
 from alma.storage.sqlite.store import SQLStorage
+from alma_encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
+from alma_encryption.keys import generate_key, read_key, write_key_file
+from alma_encryption.rows import HIDDEN, SEALED
 from encrypted import KEY, OTHER_KEY, open_encrypted
 from stores import NOW, execute
 

@@ -8,19 +8,18 @@ import logging
 import os
 import stat
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from alma.config import Settings
 from alma.errors import ConfigurationError, CorruptStoreError
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
 from alma.text import quoted
+from alma.types.stored import EncryptionKey
 
 _LOG = logging.getLogger("alma")
 
 KEY_BYTES = 32
 LARGEST_FILE = 1024
-
-EncryptionKey = bytes | str | os.PathLike[str] | Callable[[], bytes | str]
-"""A key of 32 bytes, the path of a file that holds one, or a function that returns one, from a keyring or a KMS say."""
 
 
 def generate_key() -> str:
@@ -64,6 +63,12 @@ def read_key(source: EncryptionKey, *, name: str = "encryption_key") -> bytes:
     if not isinstance(given, bytes | bytearray):
         raise ConfigurationError(f"the function given as encryption_key returned a {type(given).__name__}, not a key")
     return _check_key(bytes(given), "what the function given as encryption_key returned")
+
+
+def configured_key(settings: Settings) -> bytes | None:
+    """Returns the key that a configuration names, `None` if it names none. `ConfigurationError` if there is none at that place."""
+    place = settings.encryption
+    return None if place is None else read_key(place.key(), name=f"the variable {place.key_env!r}")
 
 
 def _of_file(path: str) -> bytes:
@@ -115,9 +120,6 @@ def _from_base64(text: bytes) -> bytes:
         return b""
 
 
-ENCRYPTION = "encryption"
-"""The key in the `store` table of the cipher and the wrapped data key, as JSON. An open store has none."""
-
 _CIPHER = "AES-256-GCM by row, AES-SIV of keys"
 """Each value is bound to its row, keys of records and hashes are encrypted, names are stored as they are."""
 
@@ -128,7 +130,7 @@ _FORMER = (_HIDDEN_NAMES, _READABLE_NAMES, _UNBOUND)
 
 def new_envelope(*, key: bytes, store_id: str) -> tuple[str, Seal]:
     """Returns the value for the `store` table that encrypts a store with a new data key, and the seal of that."""
-    from alma.storage.encryption.cipher import AESSeal, new_data_key, wrapped
+    from alma_encryption.cipher import AESSeal, new_data_key, wrapped
 
     data_key = new_data_key()
     stored = wrapped(data_key, key=key, store_id=_bound(store_id, _CIPHER))
@@ -162,8 +164,8 @@ def any_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> Seal
         raise ConfigurationError(
             f"{name} is encrypted: give its key as encryption_key=…, or under `encryption:` in the configuration (key_file or key_env)"
         )
-    from alma.storage.encryption.cipher import AESSeal
-    from alma.storage.encryption.rows import FormerSeal
+    from alma_encryption.cipher import AESSeal
+    from alma_encryption.rows import FormerSeal
 
     data_key, cipher = _data_key(values, key, name)
     if cipher == _CIPHER:
@@ -181,7 +183,7 @@ def is_former(values: Mapping[str, str]) -> bool:
 
 def _data_key(values: Mapping[str, str], key: bytes, name: str) -> tuple[bytes, str]:
     """Returns the data key, and the cipher that the store is encrypted with."""
-    from alma.storage.encryption.cipher import unwrapped
+    from alma_encryption.cipher import unwrapped
 
     try:
         envelope = json.loads(values[ENCRYPTION])

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from alma.errors import ConfigurationError, CorruptStoreError
-from alma.storage.encryption import keys
-from alma.storage.encryption.rows import HIDDEN, SEALED
 from alma.storage.relational.rows import vector_checksum
 from alma.storage.relational.session import note_checksum
 from alma.storage.sqlite.store import SQLStorage
+from alma_encryption import keys
+from alma_encryption.rows import HIDDEN, SEALED
 from encrypted import KEY, open_encrypted
 from stores import NOW, rows
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from alma import folders
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.journal import RETIRED_TABLE
-from alma.storage.encryption.keys import ENCRYPTION, any_seal, is_former, new_envelope
-from alma.storage.encryption.rows import open_row, seal_row
 from alma.storage.relational.logical import View
 from alma.storage.relational.rows import Row
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
 from alma.storage.relational.session import check_whole, note_checksum
 from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.connections import Connection, connect, file_at, is_open_here, storage_errors
 from alma.storage.sqlite.files import draft_beside
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE
+from alma_encryption.keys import any_seal, is_former, new_envelope
+from alma_encryption.rows import open_row, seal_row
 
 _LOG = logging.getLogger("alma")
 

@@ -15,7 +15,6 @@ from alma import folders
 from alma.errors import StorageError
 from alma.storage.relational.seal import OpenSeal, Seal
 from alma.storage.relational.session import note_checksum
-from alma.storage.relational.upgrading import log_upgrade, upgrade_projects
 from alma.storage.sqlite.connections import Connection, storage_errors
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.files import draft_beside
@@ -31,6 +30,7 @@ from alma.storage.sqlite.migrations import (
     note_migration,
     restore_indexes,
 )
+from alma_upgrade.projects import log_upgrade, upgrade_projects
 
 _RENEWED = ("memory", "passage")
 """Tables that former layouts defined otherwise."""

@@ -14,7 +14,7 @@ import pytest
 
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.storage.sqlite import resealing
+from alma_encryption import resealing
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from killed import kill_while_changing_key
 from stores import execute, rows

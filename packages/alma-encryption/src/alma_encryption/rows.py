@@ -11,7 +11,6 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.journal import RETIRED_COLUMN
-from alma.storage.encryption.cipher import KEY_BYTES, AESSeal
 from alma.storage.relational.rows import CONTENT, TEXT, Row, vector_checksum
 from alma.storage.relational.seal import (
     KEY,
@@ -28,6 +27,7 @@ from alma.storage.relational.seal import (
 )
 from alma.types.memories import MEMORY_CLASSES
 from alma.types.scope import SEPARATOR
+from alma_encryption.cipher import KEY_BYTES, AESSeal
 
 _NAMES: Mapping[str, Mapping[str, tuple[str, str | None]]] = {
     "project": {"name": ("project.name", None)},

@@ -1,0 +1,1 @@
+"""Upgrades of stores and exports that former versions wrote."""
