@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from alma_access import Access
 from alma_server.settings import ServerSettings
 from api_serving import Opening, Served, running_app
 
@@ -102,6 +103,7 @@ def send_and_leave(served: Served, secret: str, arguments: dict[str, Any], *, st
     said = {"method": "tools/call", "params": {"name": "alma_learn", "arguments": arguments}}
     body = json.dumps(said).encode()
     headers = {"host": "127.0.0.1", "authorization": f"Bearer {secret}", "content-length": str(len(body))}
+    headers |= {"content-type": "application/json"}
 
     async def run() -> None:
         messages = [{"type": "http.request", "body": body, "more_body": False}]
@@ -135,8 +137,6 @@ def send_and_leave(served: Served, secret: str, arguments: dict[str, Any], *, st
 
 
 def test_an_outcome_that_is_sent_again_because_no_answer_came_counts_once(served: Served) -> None:
-    from alma_access import Access
-
     secret = served.tokens.add("old", Access(projects=("shop",)))
     send_and_leave(served, secret, LEARNED, stays=False)
     send_and_leave(served, secret, LEARNED, stays=False)
