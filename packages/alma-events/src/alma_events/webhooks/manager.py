@@ -31,6 +31,8 @@ from alma_events.webhooks.worker import Worker
 
 LEASE_SECONDS = 30.0
 WATCH_SECONDS = 1.0
+PAUSE_SECONDS = 0.01
+"""Between a commit and the reading of its events: the call that committed ends first, and a program that writes on is read in portions."""
 
 
 class WebhookManager:
@@ -219,6 +221,7 @@ class _Durable:
             watch = Watch(self._alma)
             while not ended.is_set():
                 if watch.wait(WATCH_SECONDS):
+                    ended.wait(PAUSE_SECONDS)
                     worker.wake()
                     news.set()
         except StorageError:  # the store was closed
