@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TOKEN = "default"  # noqa: S105 - a name
 MCP_PATH = "/mcp"
+KEEP_ALIVE_SECONDS = 75
+"""An idle connection is kept longer than proxies keep theirs (nginx: 60 s), which would else send a request into one that closes."""
 OPEN_AGAIN_SECONDS = 5.0
 WORKER_SECONDS = 30
 """A worker that says nothing for this long is replaced; on a busy machine one needs several seconds to load the libraries."""
@@ -214,6 +216,7 @@ def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvi
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_worker_healthcheck=WORKER_SECONDS,
         timeout_graceful_shutdown=round(block.drain_seconds),
         server_header=False,
