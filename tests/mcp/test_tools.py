@@ -256,6 +256,17 @@ async def test_the_history_of_a_memory_is_listed_for_those_who_may_read_it(alma:
     assert "has no memory" in refusal(await call(alma, "alma_history", agent="victor", memory_id=memory_id))
 
 
+@pytest.mark.parametrize("user", ["otto", NONE], ids=["another", "none"])
+async def test_a_client_of_one_user_or_none_rates_nothing_of_another(alma: ALMA, user: str) -> None:
+    own, client = alma.learn("helena", "Sort the mail", "success", "By hand"), Access("helena", user)
+    memory = alma.learn("helena", "Refund the parcel", "success", "By hand", user_id="maria")
+    ids = [own.id, memory.id]
+    rated = answer(await call(alma, "alma_record_usage", client, retrieved_memory_ids=ids, used_memory_ids=ids))
+    assert (rated["used"], rated["unknown"]) == ([own.id], [memory.id])
+    rated = answer(await call(alma, "alma_record_feedback", client, memory_id=memory.id, signal="thumbs_down"))
+    assert (rated["counted"], rated["unknown"]) == ([], [memory.id])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -51,11 +51,11 @@ def record_usage(
     memory_type: Unneeded = None,
 ) -> Used:
     """Use after a task with notes from alma_retrieve: which of them helped. Later retrievals rank by it."""
-    who = calls.access
-    report = calls.alma.record_usage(
-        retrieved_memory_ids, used_memory_ids, memory_type, who.as_agent(agent), user_id=who.as_user(user_id)
-    )
-    return Used(used=list(report.used), ignored=list(report.ignored), unknown=list(report.unknown))
+    who, user = calls.access, calls.access.as_user(user_id)
+    shown, hidden = _part_readable(calls, retrieved_memory_ids, who.as_agent(agent), user)
+    used = [each for each in used_memory_ids or () if each not in hidden]
+    report = calls.alma.record_usage(shown, used if used_memory_ids else None, memory_type, who.as_agent(agent), user_id=user)
+    return Used(used=list(report.used), ignored=list(report.ignored), unknown=[*report.unknown, *hidden])
 
 
 def record_feedback(
@@ -67,9 +67,27 @@ def record_feedback(
     memory_type: Unneeded = None,
 ) -> Counted:
     """Use when a single memory was right or wrong: counts one signal about it."""
-    who = calls.access
-    report = calls.alma.record_feedback(memory_id, memory_type, signal, who.as_agent(agent), user_id=who.as_user(user_id))
+    who, user = calls.access, calls.access.as_user(user_id)
+    if _part_readable(calls, [memory_id], who.as_agent(agent), user)[1]:
+        return Counted(counted=[], unknown=[memory_id])
+    report = calls.alma.record_feedback(memory_id, memory_type, signal, who.as_agent(agent), user_id=user)
     return Counted(counted=list(report.counted), unknown=list(report.unknown))
+
+
+def _part_readable(calls: Calls, memory_ids: list[str], agent: str, user: str | None) -> tuple[list[str], list[str]]:
+    """Returns the ids of memories that the client may read, and the others: without a user, the library would take any user's."""
+    if calls.access.is_for_all_users:
+        return memory_ids, []
+    hidden = [each for each in dict.fromkeys(memory_ids) if not _is_readable(calls, each, agent, user)]
+    return [each for each in memory_ids if each not in hidden], hidden
+
+
+def _is_readable(calls: Calls, memory_id: str, agent: str, user: str | None) -> bool:
+    try:
+        calls.alma.get(memory_id, agent=agent, user_id=user)
+    except MemoryNotFoundError:
+        return False
+    return True
 
 
 def settle(
