@@ -1,6 +1,6 @@
 """The events that a reader gets: asked for, and of memories that it may read."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,8 @@ class Selection:
     def of(cls, types: Collection[str] | None, agents: Collection[str] | None, kinds: Collection[str] | None) -> "Selection":
         """Returns the selection of these names. `ValidationError` for a type of event that does not exist."""
         for name, given in (("types", types), ("agents", agents), ("kinds", kinds)):
-            if given is not None and (isinstance(given, str) or not all(isinstance(each, str) for each in given)):
+            is_list = isinstance(given, list | tuple | Set)
+            if given is not None and not (is_list and all(isinstance(each, str) for each in given)):
                 raise ValidationError(f"{name} must be a list of names, not {quoted(given)}")
         known = {str(each) for each in MemoryEventType}
         if unknown := sorted({str(each) for each in types or ()} - known):

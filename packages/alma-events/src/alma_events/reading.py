@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 from alma import ALMA
 from alma.errors import ConflictError, StorageError, ValidationError
 from alma.protocols import Entry, Project, Store
-from alma.text import quoted
+from alma.text import plain_value, quoted
 from alma.types.episodes import EPISODE
 from alma.types.identity import from_micros
 from alma_access import Access
@@ -127,7 +127,7 @@ def read_events(
     `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project, `ConflictError` for a position
     that the journal does not reach: it is that of an older copy of the store.
     """
-    if payload not in ("thin", "full"):
+    if not (isinstance(payload, str) and payload in ("thin", "full")):
         raise ValidationError(f"payload must be 'thin' or 'full', not {quoted(payload)}")
     if access is not None:
         access.as_project(alma.project_id)
@@ -157,8 +157,10 @@ def parse_position(given: str | int | None) -> Position:
     """Returns a position as numbers. A bare `seq` is the end of that record. `ValidationError` for what is none."""
     if given is None:
         return (0, LAST)
-    seq, has_index, index = str(given).partition(".")
-    is_sound = not isinstance(given, bool) and seq.isascii() and seq.isdigit() and len(seq) < 16
+    stated = plain_value(given)
+    text = stated if isinstance(stated, str) else str(max(-1, min(stated, LAST))) if type(stated) is int else ""
+    seq, has_index, index = text.partition(".")
+    is_sound = seq.isascii() and seq.isdigit() and len(seq) < 16
     if not is_sound or (has_index and not (index.isascii() and index.isdigit() and len(index) < 17)):
         raise ValidationError(f"a position is 'seq.index' as of an event, or a journal number, not {quoted(given)}")
     return int(seq), int(index) if has_index else LAST
