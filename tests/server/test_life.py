@@ -148,6 +148,15 @@ def test_two_users_on_one_server_never_meet(client: Opening) -> None:
     assert maria.get("/v1/stats").json()["by_agent"].keys() == {"helena"}
 
 
+@pytest.mark.parametrize("call", [("POST", "users/tom/forget"), ("GET", "users/tom/export"), ("GET", "users")])
+def test_a_token_of_one_agent_reaches_no_user_of_all_agents(call: tuple[str, str], client: Opening, served: Served) -> None:
+    served.alma.learn("victor", LOGIN, "success", user_id="tom")
+    body = {"dry_run": False} if call[0] == "POST" else None
+    answer = client(agent="helena").request(call[0], f"/v1/projects/shop/{call[1]}", json=body)
+    assert answer.status_code == 403, answer.text
+    assert served.alma.get_stats().total == 1
+
+
 def test_pages_go_through_all_memories_once(client: Opening, served: Served) -> None:
     served.alma.learn_many([{"agent": "helena", "task": f"Task {number}", "outcome": True} for number in range(45)])
     asking = client()

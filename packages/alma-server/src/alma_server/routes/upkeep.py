@@ -23,6 +23,7 @@ from alma_server.routes.scope import (
     forget_preferences,
     plain_ids,
     read_as,
+    require_all_agents,
     require_all_users,
 )
 
@@ -56,6 +57,7 @@ async def forget(body: Forget, asked: AskedDep, once: OnceDep) -> Forgotten:
 async def forget_user(user_id: str, body: ForgetUser, asked: AskedDep, once: OnceDep) -> Forgotten:
     """Erases all that was recorded for a user, for good. The receipt lists every surface. By default it only reports what it would do."""
     asked.require("admin")
+    require_all_agents(asked)
     named = asked.user(user_id) or user_id
     done = await once.write(
         lambda alma: forgotten_by([alma.forget_user(named, dry_run=body.dry_run)], unknown=[], dry_run=body.dry_run),
@@ -155,6 +157,7 @@ async def agents(asked: AskedDep) -> Names:
 async def users(asked: AskedDep) -> Names:
     """Returns the names of the users for whom anything was recorded."""
     asked.require("admin")
+    require_all_agents(asked)
     return await asked.read(
         lambda alma: Names(names=[name for name in alma.users() if asked.access.reads(agent=None, user_id=name)])
     )
