@@ -113,6 +113,15 @@ def test_an_export_is_gone_when_something_is_erased_since(client: Opening, serve
     assert asking.get(f"/v1/projects/shop/export/{begun.json()['id']}").status_code == 404
 
 
+def test_an_export_is_gone_when_one_memory_is_erased_since(client: Opening, served: Served) -> None:
+    memory = served.alma.add_domain_knowledge("helena", "api", "The aardvark uses JWT")
+    asking = client()
+    begun = asking.post("/v1/projects/shop/export", json={})
+    finish(asking, begun)
+    assert asking.delete(f"/v1/projects/shop/memories/{memory.id}?purge=true").status_code == 200
+    assert asking.get(f"/v1/projects/shop/export/{begun.json()['id']}").status_code == 404
+
+
 def finish(client: TestClient, begun: Any) -> Any:
     """The report of a job, when it has ended."""
     assert begun.status_code == 202, begun.text
