@@ -193,6 +193,18 @@ def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Se
     assert asking.post(f"{path}/end", json={"outcome": "failure"}).status_code == 409
 
 
+@pytest.mark.parametrize("user", ["tom", ""])
+def test_an_episode_uses_no_memory_of_other_users(user: str, client: Opening, served: Served) -> None:
+    marias = served.alma.learn("helena", LOGIN, "success", FIELDS, user_id="maria").id
+    before = served.alma.history(marias)
+    asking = client(agent="helena", user_id=user)
+    begun = asking.post("/v1/projects/shop/episodes", json={"task": LOGIN}).json()
+    path = f"/v1/projects/shop/episodes/{begun['episode']['id']}/end"
+    ended = asking.post(path, json={"outcome": "success", "used_memory_ids": [marias]})
+    assert (ended.status_code, ended.json()["used"]) == (200, [])
+    assert served.alma.history(marias) == before
+
+
 def test_a_write_that_is_sent_again_is_done_once(client: Opening, served: Served) -> None:
     asking = client(agent="helena")
     for path, body in (
