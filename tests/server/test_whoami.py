@@ -44,3 +44,8 @@ def test_a_token_makes_none_that_outlives_it(served: Served) -> None:
     assert client.post("/v1/tokens", json={"name": "alike"}).json()["token"]["expires"] == ends.isoformat().replace("+00:00", "Z")
     sooner = {"name": "sooner", "expires": (ends - timedelta(minutes=1)).isoformat()}
     assert client.post("/v1/tokens", json=sooner).status_code == 201
+
+
+@pytest.mark.parametrize("expires", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-23:59"])
+def test_an_end_that_cannot_be_is_refused(expires: str, served: Served) -> None:
+    assert served.client().post("/v1/tokens", json={"name": "odd", "expires": expires}).status_code == 422

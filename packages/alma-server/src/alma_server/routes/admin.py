@@ -107,7 +107,10 @@ def _access(asked: Asked, body: NewToken) -> Access:
 
 def _end(asked: Asked, body: NewToken) -> int | None:
     """Returns when a new token expires. `ProblemError` if that is after the token that asks."""
-    own, wanted = asked.token.expires, None if body.expires is None else to_micros(body.expires)
+    try:
+        own, wanted = asked.token.expires, None if body.expires is None else to_micros(body.expires)
+    except ValueError as error:
+        raise ValidationError(f"expires: {error}") from error
     if own is None or wanted is None:
         return own if wanted is None else wanted
     if wanted > own:
