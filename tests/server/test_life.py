@@ -236,6 +236,33 @@ def test_a_write_that_is_sent_again_is_done_once(client: Opening, served: Served
     assert served.alma.get_stats().by_kind == {"outcome": 3, "domain_knowledge": 1}
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("learn", {"task": LOGIN, "outcome": "success"}),
+        ("learn:batch", {"items": [{"task": LOGIN, "outcome": "success"}]}),
+        ("workflows/deploy/learn", {"result": "success", "summary": LOGIN}),
+    ],
+)
+def test_an_outcome_that_was_erased_is_not_stored_anew_by_the_same_request(
+    path: str, body: dict[str, Any], client: Opening, served: Served
+) -> None:
+    asking, key = client(agent="helena"), {"Idempotency-Key": "k"}
+    first = asking.post(f"/v1/projects/shop/{path}", json=body, headers=key).json()
+    memory_id = first.get("id") or first["outcomes"][0]["id"]
+    served.alma.purge([memory_id])
+    assert asking.post(f"/v1/projects/shop/{path}", json=body, headers=key).status_code == 410
+    assert served.alma.get_stats().total == 0
+
+
+def test_an_outcome_in_quarantine_is_answered_again(client: Opening, served: Served) -> None:
+    asking, body = client(agent="helena"), {"task": ORDER, "outcome": "success", "strategy_used": ORDER}
+    answers = [asking.post("/v1/projects/shop/learn", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert answers[0].json() == answers[1].json()
+    assert len(served.alma.quarantined()) == 1
+
+
 @pytest.mark.parametrize("source", ["agent", "caller", "evaluator", "tool", "person"])
 def test_who_judged_is_said_by_the_token_alone(client: Opening, source: str) -> None:
     asking = client(agent="helena", source=source)
