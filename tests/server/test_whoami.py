@@ -49,3 +49,10 @@ def test_a_token_makes_none_that_outlives_it(served: Served) -> None:
 @pytest.mark.parametrize("expires", ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-23:59"])
 def test_an_end_that_cannot_be_is_refused(expires: str, served: Served) -> None:
     assert served.client().post("/v1/tokens", json={"name": "odd", "expires": expires}).status_code == 422
+
+
+def test_a_token_is_revoked_whatever_its_name(served: Served) -> None:
+    client = served.client()
+    assert client.post("/v1/tokens", json={"name": "team/web"}).status_code == 201
+    assert client.delete("/v1/tokens/team%2Fweb").status_code == 204
+    assert client.delete("/v1/tokens/team%2Fweb").status_code == 404

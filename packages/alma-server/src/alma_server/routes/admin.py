@@ -72,7 +72,7 @@ async def create_token(body: NewToken, asked: AskedDep) -> MadeToken:
     return await asked.service.work.writes.run(lambda: _make(file, body.name, access, expires))
 
 
-@router.delete("/tokens/{name}", operation_id="revoke_token", status_code=204)
+@router.delete("/tokens/{name:path}", operation_id="revoke_token", status_code=204)
 async def revoke_token(name: str, asked: AskedDep) -> None:
     """Revokes a token. It is refused from the next request on."""
     asked.require("admin")
