@@ -269,15 +269,16 @@ def listed(*rows: object, version: int = 2) -> str:
         listed({**WHOLE, "access": {**ACCESS, "rights": ["red"]}}),
         listed({**WHOLE, "access": {key: value for key, value in ACCESS.items() if key != "rights"}}),
         listed("web", version=1),
+        "\udcff\udcfe",
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_no_token_of_a_damaged_file_is_valid_and_the_file_is_named(
     file: TokenFile, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = file.add("web", Access())
     assert file.find(secret) is not None
-    file.path.write_text(text, encoding="utf-8")
+    file.path.write_bytes(text.encode("utf-8", "surrogateescape"))
 
     assert file.find(secret) is None
     assert "tokens.json" in caplog.text

@@ -41,5 +41,14 @@ def test_figures_count_requests_by_route_and_name_no_agent(client: Opening) -> N
         assert name in text
 
 
+def test_figures_name_no_project_that_the_token_is_not_bound_to(client: Opening, served: Served) -> None:
+    for project in ("shop", 'the "other" \\ one'):
+        served.app.state.service.metrics.note_event(project, 5, 0.0)
+    assert 'alma_journal_seq{project="the \\"other\\" \\\\ one"} 5.0' in client("all").get("/metrics").text
+    text = client("bound", projects=("shop",)).get("/metrics").text
+    assert 'alma_journal_seq{project="shop"} 5.0' in text
+    assert "the " not in text[text.index("alma_journal_seq{") :].partition("\n# HELP")[0]
+
+
 def test_figures_need_the_right_to_administer(client: Opening) -> None:
     assert client(rights=frozenset({"read"})).get("/metrics").status_code == 403

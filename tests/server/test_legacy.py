@@ -82,6 +82,18 @@ def test_other_requests(old: TestClient) -> None:
     assert old.post("/", json={"id": 1, "method": "tools/call", "params": {"name": "x"}}).json()["error"]["code"] == -32602
 
 
+@pytest.mark.parametrize("sent", [r'{"id": "\ud800", "method": "ping"}', '{"id": 1e999, "method": "ping"}', "[]", "1"])
+def test_a_message_that_cannot_be_answered_is_refused(sent: str, old: TestClient) -> None:
+    assert old.post("/", content=sent, headers={"Content-Type": "application/json"}).status_code == 400
+
+
+@pytest.mark.parametrize("value", [[], {}, 5, True])
+def test_a_name_that_is_no_text_is_refused(value: Any, old: TestClient) -> None:
+    sent = {"id": 1, "method": "tools/call", "params": {"name": value}}
+    assert old.post("/", json=sent).json()["error"]["code"] == -32602
+    assert call(old, "alma_stats", projectId=value) == {"success": False, "error": "project_id must be a text"}
+
+
 @pytest.mark.parametrize(
     "bound", [{"agent": "victor"}, {"user_id": "tom"}, {"projects": ("other", "more")}, {"rights": frozenset({"read"})}]
 )

@@ -2,6 +2,7 @@
 
 import base64
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import pytest
 from fastapi import APIRouter, Query, Response
@@ -50,6 +51,12 @@ def test_links_lead_through_a_whole_list(query: str, listed: Served) -> None:
         seen += answer.json()
         address = answer.links.get("next", {}).get("url", "")
     assert seen == [number for number in range(10) if not query or number % 2]
+
+
+@pytest.mark.parametrize("project", ["магазин", "店", 'a>b"c'])
+def test_links_lead_through_a_list_of_a_project_of_any_name(project: str, listed: Served) -> None:
+    client, address = listed.client(), NUMBERS.replace("shop", quote(project))
+    assert client.get(client.get(address).links["next"]["url"]).json() == [3, 4, 5]
 
 
 def test_a_cursor_is_of_one_list_token_and_project(listed: Served) -> None:

@@ -119,6 +119,46 @@ def test_a_revoked_token_ends_its_stream(streamed: tuple[Served, str], monkeypat
     assert all("data" not in frame for frame in asyncio.run(read()))
 
 
+def test_a_revoked_token_gets_no_further_event(streamed: tuple[Served, str]) -> None:
+    served, address = streamed
+    secret = served.tokens.add("t", Access())
+
+    async def read() -> list[dict[str, str]]:
+        async with listening(address, secret) as client, client.stream("GET", EVENTS) as answer:
+            found = frames(answer)
+            await anext(found)
+            served.tokens.revoke("t")
+            await asyncio.to_thread(learn, served.alma, "after the token was revoked")
+            return [frame async for frame in found]
+
+    assert asyncio.run(read()) == []
+
+
+def test_records_of_others_hold_up_no_beat(streamed: tuple[Served, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    served, address = streamed
+    monkeypatch.setattr("alma_server.stream.BEAT_SECONDS", 1.0)
+    secret = served.tokens.add("t", Access(agent="victor"))
+
+    async def store(ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            await asyncio.to_thread(learn, served.alma, "of another agent")
+            await asyncio.sleep(0.05)
+
+    async def read() -> str:
+        ended = asyncio.Event()
+        async with listening(address, secret) as client, client.stream("GET", EVENTS) as answer:
+            found = frames(answer)
+            await anext(found)
+            storing = asyncio.create_task(store(ended))
+            try:
+                return (await asyncio.wait_for(anext(found), 20.0))[""]
+            finally:
+                ended.set()
+                await storing
+
+    assert "beat" in asyncio.run(read())
+
+
 def test_pages_hold_the_same_events_and_lead_from_one_to_the_next(client: Opening, served: Served) -> None:
     for number in range(7):
         learn(served.alma, f"task {number}")

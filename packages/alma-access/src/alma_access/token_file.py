@@ -151,13 +151,13 @@ class TokenFile:
 
 def _read(path: Path) -> dict[str, Token]:
     mode = path.stat().st_mode
-    text = path.read_text(encoding="utf-8")
+    content = path.read_bytes()
     if os.name != "nt" and mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigurationError(
             f"others may write {path}, and so make tokens; `chmod 600` it, after a look at `alma token list`"
         )
     try:
-        listed = json.loads(text)
+        listed = json.loads(content)
         complete = _COMPLETE[listed["version"]]
         tokens = _TOKENS.validate_python([complete(row) for row in listed["tokens"]])
     except (ValueError, TypeError, KeyError, RecursionError, ConfigurationError) as error:

@@ -1,5 +1,8 @@
 """Routes that say who asks, and how the server is."""
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -7,11 +10,15 @@ from pydantic import BaseModel
 
 from alma import __version__
 from alma.errors import AlmaError
+from alma_access import Access
 from alma_server.asking import AskedDep
 from alma_server.problems import ProblemError
 
 whoami_router = APIRouter(tags=["service"])
 health_router = APIRouter(tags=["service"])
+
+_PROJECT = re.compile(rb'\w+\{project=("(?:[^"\\]|\\.)*")\} ')
+"""Line of figures of one project. The text format escapes a label as JSON escapes a text."""
 
 
 class WhoAmI(BaseModel):
@@ -89,4 +96,12 @@ async def metrics(asked: AskedDep) -> Any:
     if folder is not None:
         await service.work.health.run(lambda: service.metrics.note_store(folder))
     text, media_type = service.metrics.render()
-    return Response(text, media_type=media_type)
+    return Response(b"".join(_of_projects(text, asked.access)), media_type=media_type)
+
+
+def _of_projects(text: bytes, access: Access) -> Iterator[bytes]:
+    """Yields the lines of figures, but for those of a project that a token is not bound to."""
+    for line in text.splitlines(keepends=True):
+        named = _PROJECT.match(line)
+        if named is None or access.reaches(json.loads(named[1])):
+            yield line

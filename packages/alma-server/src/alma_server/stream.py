@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("alma")
 
 BEAT_SECONDS = 15.0
-"""After this time without an event a comment is sent, so that no proxy ends the stream; a revoked token ends it then."""
+"""After this time without an event a comment is sent, so that no proxy ends the stream; a revoked token ends it then,
+or instead of its next event."""
 RETRY_MILLISECONDS = 2000
 """How long a client waits before it connects again."""
 PAGE = 200
@@ -177,20 +178,26 @@ class Streams:
         """Yields the frames of a stream, until the server stops or the token is no longer valid."""
         with self._joined(asked.project or "", alma) as tail:
             yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
+            due = tail.loop.time() + BEAT_SECONDS
             while not self._service.stopping.is_asked:
                 woken = tail.next
                 page = await self._read(tail, wanted, position)
                 if page is None:
                     await asyncio.sleep(LOOK_SECONDS)
                     continue
-                position = page.position
-                if page.frames:
+                position, frames = page.position, page.frames
+                if frames:
                     self._note(asked.project or "", page)
-                    yield page.frames
-                while not page.is_full and not (await asyncio.wait((woken,), timeout=BEAT_SECONDS))[0]:
-                    if not asked.is_still_valid():
-                        return
-                    yield f": beat\nid: {position}\n\n".encode()
+                while True:
+                    if not frames and tail.loop.time() >= due:  # records that others may read wake the stream, too
+                        frames = f": beat\nid: {position}\n\n".encode()
+                    if frames:
+                        if not asked.is_still_valid():
+                            return
+                        yield frames
+                        frames, due = b"", tail.loop.time() + BEAT_SECONDS
+                    if page.is_full or (await asyncio.wait((woken,), timeout=max(0.0, due - tail.loop.time())))[0]:
+                        break
 
     @contextmanager
     def _joined(self, project: str, alma: "ALMA") -> Iterator[Tail]:

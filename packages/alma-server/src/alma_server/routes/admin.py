@@ -68,11 +68,11 @@ async def create_token(body: NewToken, asked: AskedDep) -> MadeToken:
     """Makes a token that can do no more than this one. Its secret is shown once."""
     asked.require("admin")
     file, access = _file(asked), _access(asked, body)
-    expires = None if body.expires is None else to_micros(body.expires)
+    expires = _end(asked, body)
     return await asked.service.work.writes.run(lambda: _make(file, body.name, access, expires))
 
 
-@router.delete("/tokens/{name}", operation_id="revoke_token", status_code=204)
+@router.delete("/tokens/{name:path}", operation_id="revoke_token", status_code=204)
 async def revoke_token(name: str, asked: AskedDep) -> None:
     """Revokes a token. It is refused from the next request on."""
     asked.require("admin")
@@ -102,6 +102,19 @@ def _access(asked: Asked, body: NewToken) -> Access:
         raise ValidationError(str(error)) from error
     if not own.covers(wanted):
         raise ProblemError(403, "scope-violation", "a token makes no token that can do more than itself")
+    return wanted
+
+
+def _end(asked: Asked, body: NewToken) -> int | None:
+    """Returns when a new token expires. `ProblemError` if that is after the token that asks."""
+    try:
+        own, wanted = asked.token.expires, None if body.expires is None else to_micros(body.expires)
+    except ValueError as error:
+        raise ValidationError(f"expires: {error}") from error
+    if own is None or wanted is None:
+        return own if wanted is None else wanted
+    if wanted > own:
+        raise ProblemError(403, "scope-violation", "a token makes no token that outlives it")
     return wanted
 
 

@@ -120,11 +120,16 @@ def _end(alma: "ALMA", asked: Asked, reader: Reader, episode_id: str, body: End)
         return _ended_alike(found, body)
     with _resumed(alma, reader, episode_id) as episode:
         if body.used_memory_ids is not None:
-            episode.used(body.used_memory_ids)
+            episode.used(_readable(alma, reader, body.used_memory_ids))
         if body.outcome is None:
             return episode.abandon(body.feedback)
         said: dict[str, Any] = fields_of(body, "outcome", "used_memory_ids")
         return episode.end(body.outcome, **said, source=asked.access.source)
+
+
+def _readable(alma: "ALMA", reader: Reader, memory_ids: list[str]) -> list[str]:
+    """Returns the ids that a reader may name: the library takes an id of a user's memory as a sign that it was shown."""
+    return memory_ids if reader.is_for_all_users else [each for each in memory_ids if reader.can_read(alma, each)]
 
 
 def _ended_alike(found: EpisodeRecord, body: End) -> EpisodeRecord:

@@ -49,9 +49,9 @@ async def call_tool(request: Request, asked: AskedDep) -> JSONResponse:
         return _error(asking_id, METHOD_UNKNOWN, "Method not found")
     given = message.get("params")
     name, arguments = (given.get("name"), given.get("arguments", {})) if isinstance(given, dict) else (None, None)
-    if name not in TOOLS or not isinstance(arguments, dict):
+    if not isinstance(name, str) or name not in TOOLS or not isinstance(arguments, dict):
         return _error(asking_id, PARAMETERS_WRONG, "Unknown tool")
-    said = await _call(asked, str(name), {_HUMP.sub("_", key).lower(): value for key, value in arguments.items()})
+    said = await _call(asked, name, {_HUMP.sub("_", key).lower(): value for key, value in arguments.items()})
     return _result(asking_id, {"content": [{"type": "text", "text": json.dumps(said, default=str)}]})
 
 
@@ -59,13 +59,12 @@ async def _call(asked: Asked, name: str, arguments: dict[str, Any]) -> dict[str,
     """Returns what a tool says: with `success`, and what it is about, or an `error`. A violation of the scope is raised."""
     tool = TOOLS[name]
     asked.require(tool.right)
-    asked = replace(
-        asked, project=asked.access.as_project(arguments.pop("project_id", None), default=asked.service.settings.project)
-    )
     try:
+        check_types(arguments)
+        named = arguments.pop("project_id", None)
+        asked = replace(asked, project=asked.access.as_project(named, default=asked.service.settings.project))
         if missing := [each for each in tool.needs if arguments.get(each) in (None, "")]:
             raise ValidationError(f"{missing[0]} cannot be empty")
-        check_types(arguments)
         if name == "alma_learn":
             return {"success": True, **await _learn(asked, arguments)}
         way = asked.write if tool.is_write else asked.read
@@ -129,7 +128,8 @@ class _Retries:
 async def _message(request: Request) -> dict[str, Any]:
     try:
         message = await request.json()
-    except (ValueError, RecursionError):
+        json.dumps(message.get("id"), ensure_ascii=False, allow_nan=False).encode()  # it goes back as it is
+    except (AttributeError, ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
         raise ProblemError(400, "unparsable", "the body is no JSON-RPC request")

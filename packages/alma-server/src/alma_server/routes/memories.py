@@ -15,6 +15,7 @@ from alma_server.idempotency import OnceDep
 from alma_server.paging import LARGEST_PAGE, make_cursor, read_cursor, show_next
 from alma_server.routes.answers import Forgotten, Learned, Page, forgotten_by
 from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Line, Moment, Name
+from alma_server.routes.jobs import Jobs
 from alma_server.routes.listing import Listing
 from alma_server.routes.places import place
 from alma_server.routes.scope import Reader, ReaderDep, fields_of, forget_named, forget_preferences
@@ -88,7 +89,10 @@ async def forget_memory(
 ) -> Forgotten:
     """Archives a memory, which undo brings back; with `purge` it is erased for good. With `If-Match` only if it has not changed."""
     asked.require("forget")
-    return await asked.write(lambda alma: _forget(alma, asked, reader, memory_id, purge))
+    done = await asked.write(lambda alma: _forget(alma, asked, reader, memory_id, purge))
+    if purge:
+        Jobs.of(asked.request.app).drop_exports(asked.project)
+    return done
 
 
 @router.get("/memories/{memory_id}/history", operation_id="history")

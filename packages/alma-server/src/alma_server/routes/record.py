@@ -13,6 +13,7 @@ from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Learned, Settled
 from alma_server.routes.bodies import Feedback, Learn, LearnBatch, Scoped, Settle, Usage
+from alma_server.routes.listing import LARGEST_LIST
 from alma_server.routes.places import place
 from alma_server.routes.scope import arguments_of, plain_ids, read_as
 
@@ -28,7 +29,9 @@ async def learn(body: Learn, asked: AskedDep, once: OnceDep) -> Outcome:
     asked.require("write")
     given = {**arguments_of(asked, body), "verdict_source": asked.access.source, "idempotency_key": once.core_key}
     outcome = await once.write(
-        lambda alma: alma.learn(**given), remember=lambda stored: [stored.id], recall=lambda alma, _: alma.learn(**given)
+        lambda alma: alma.learn(**given),
+        remember=lambda stored: [stored.id],
+        recall=lambda alma, ids: stored_before(alma, ids)[0],
     )
     place(asked, "memories", outcome.id)
     return outcome
@@ -49,7 +52,7 @@ async def learn_many(body: LearnBatch, asked: AskedDep, once: OnceDep) -> Learne
     outcomes = await once.write(
         lambda alma: alma.learn_many(items),
         remember=lambda stored: [each.id for each in stored],
-        recall=lambda alma, _: alma.learn_many(items),
+        recall=stored_before,
     )
     return Learned(outcomes=outcomes)
 
@@ -104,6 +107,13 @@ async def settle(body: Settle, asked: AskedDep, once: OnceDep) -> Settled:
         recall=lambda alma, _: _named(alma, asked, body),
     )
     return Settled(episodes=episodes)
+
+
+def stored_before(alma: "ALMA", memory_ids: Sequence[str]) -> list[Outcome]:
+    """Returns outcomes of an earlier request. `MemoryNotFoundError` if one was erased or taken back since: it is not stored anew."""
+    held = {memory.id: memory for memory in alma.quarantined(LARGEST_LIST)}
+    found = [held.get(each) or alma.get(each) for each in memory_ids]
+    return [each for each in found if isinstance(each, Outcome)]
 
 
 def _settle(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:

@@ -16,7 +16,7 @@ from alma.types import UserPreference
 from alma.types.episodes import EpisodeRecord
 from alma.types.memories import AnyMemory
 from alma.types.reports import ForgetReport
-from alma_access import Access
+from alma_access import ANY, Access
 from alma_server.asking import Asked, AskedDep
 from alma_server.routes.bodies import Body, Name, Scoped
 
@@ -167,3 +167,9 @@ def require_all_users(asked: Asked, what: str) -> None:
     """Raises `ScopeViolationError` for a token that is bound to a user, or to none: the call would reach what is other users'."""
     if not asked.access.is_for_all_users:
         raise ScopeViolationError(f"this token is for one user and cannot {what}, which reaches all users of the agent")
+
+
+def require_all_agents(asked: Asked) -> None:
+    """Raises `ScopeViolationError` for a token that is bound to an agent: the call would reach what is other agents'."""
+    if asked.access.agent != ANY:
+        raise ScopeViolationError("this token is for one agent; this call reaches all agents")

@@ -6,14 +6,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Query
 from fastapi.responses import StreamingResponse
 
-from alma.errors import ConflictError, ScopeViolationError
-from alma_access import ANY
+from alma.errors import ConflictError
 from alma_server.asking import Asked, AskedDep
 from alma_server.limits import EXPORT
 from alma_server.routes.answers import Job
 from alma_server.routes.bodies import Export, Name
 from alma_server.routes.jobs import Jobs, Made, Progress, Running
-from alma_server.routes.scope import require_all_users
+from alma_server.routes.scope import require_all_agents, require_all_users
 
 router = APIRouter(prefix="/projects/{project}", tags=["transfer"])
 jobs_router = APIRouter(tags=["transfer"])
@@ -69,7 +68,7 @@ async def get_export(job_id: str, asked: AskedDep) -> StreamingResponse:
 async def export_user(user_id: str, asked: AskedDep) -> StreamingResponse:
     """Returns all that was recorded for a user, of every agent."""
     asked.require("admin")
-    _check_all_agents(asked)
+    require_all_agents(asked)
     named = asked.user(user_id)
     made = Made()
     await asked.read(lambda alma: alma.export(made, user_id=named))  # type: ignore[arg-type] # it has `write`
@@ -89,7 +88,7 @@ async def import_from(
     """Begins an import of an export. It is stored whole or not at all; an untrusted one in portions of 500 memories."""
     asked.require("admin")
     require_all_users(asked, "import")
-    _check_all_agents(asked)
+    require_all_agents(asked)
     alma = await asked.read(lambda alma: alma)
 
     def work(progress: Progress) -> tuple[dict[str, Any], None]:
@@ -122,10 +121,5 @@ def _whose(asked: Asked, agent: str | None, user_id: str | None) -> dict[str, st
     if user is None:
         require_all_users(asked, "export")
     else:
-        _check_all_agents(asked)
+        require_all_agents(asked)
     return {"agent": agent, "user_id": user}
-
-
-def _check_all_agents(asked: Asked) -> None:
-    if asked.access.agent != ANY:
-        raise ScopeViolationError("this token is for one agent; this call reaches all agents")

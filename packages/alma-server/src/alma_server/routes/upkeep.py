@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from alma.errors import ValidationError
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
+from alma.types.memories import AnyMemory
 from alma.types.overview import JournalLine
 from alma.types.reports import Stats, UndoReport
 from alma_server.asking import Asked, AskedDep
@@ -15,7 +16,9 @@ from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
 from alma_server.routes.bodies import Forget, ForgetUser, Name, Release, Undo
 from alma_server.routes.jobs import Jobs
+from alma_server.routes.listing import LARGEST_LIST
 from alma_server.routes.scope import (
+    Reader,
     check_confirmed,
     confirmation_of,
     fields_of,
@@ -23,6 +26,7 @@ from alma_server.routes.scope import (
     forget_preferences,
     plain_ids,
     read_as,
+    require_all_agents,
     require_all_users,
 )
 
@@ -56,6 +60,7 @@ async def forget(body: Forget, asked: AskedDep, once: OnceDep) -> Forgotten:
 async def forget_user(user_id: str, body: ForgetUser, asked: AskedDep, once: OnceDep) -> Forgotten:
     """Erases all that was recorded for a user, for good. The receipt lists every surface. By default it only reports what it would do."""
     asked.require("admin")
+    require_all_agents(asked)
     named = asked.user(user_id) or user_id
     done = await once.write(
         lambda alma: forgotten_by([alma.forget_user(named, dry_run=body.dry_run)], unknown=[], dry_run=body.dry_run),
@@ -74,8 +79,7 @@ async def quarantined(asked: AskedDep, limit: Annotated[int, Query(ge=1, le=1_00
     reader = read_as(asked, None, None)
 
     def call(alma: "ALMA") -> Memories:
-        held = alma.quarantined(limit)
-        return Memories(memories=[each for each in held if reader.owns(each) and reader.sees_user(each.user_id)])
+        return Memories(memories=_held(alma, reader)[:limit])
 
     return await asked.read(call)
 
@@ -87,7 +91,7 @@ async def release_quarantined(body: Release, asked: AskedDep, once: OnceDep) -> 
     reader = read_as(asked, None, None)
 
     def call(alma: "ALMA") -> list[str]:
-        held = {each.id for each in alma.quarantined(100_000) if reader.owns(each) and reader.sees_user(each.user_id)}
+        held = {each.id for each in _held(alma, reader)}
         return alma.release_quarantined([each for each in body.memory_ids if each in held])
 
     return Released(memory_ids=await once.write(call, remember=plain_ids))
@@ -155,6 +159,7 @@ async def agents(asked: AskedDep) -> Names:
 async def users(asked: AskedDep) -> Names:
     """Returns the names of the users for whom anything was recorded."""
     asked.require("admin")
+    require_all_agents(asked)
     return await asked.read(
         lambda alma: Names(names=[name for name in alma.users() if asked.access.reads(agent=None, user_id=name)])
     )
@@ -165,6 +170,11 @@ async def memory_types(asked: AskedDep) -> Kinds:
     """Returns the kinds of memory."""
     asked.require("read")
     return await asked.read(lambda alma: Kinds(built_in=list(MemoryType), registered=alma.memory_types()))
+
+
+def _held(alma: "ALMA", reader: Reader) -> list[AnyMemory]:
+    """Returns what is in quarantine for a reader, newest first."""
+    return [each for each in alma.quarantined(LARGEST_LIST) if reader.owns(each) and reader.sees_user(each.user_id)]
 
 
 def _forget(alma: "ALMA", asked: Asked, body: Forget) -> Forgotten:

@@ -13,6 +13,7 @@ from alma_server.routes.answers import Artifacts, Cleaned, Merged, Retrieved
 from alma_server.routes.ask import head_of, retrieved
 from alma_server.routes.bodies import LearnWorkflow, LinkArtifact, Merge, Name, RetrieveScoped, SaveState
 from alma_server.routes.places import place
+from alma_server.routes.record import stored_before
 from alma_server.routes.scope import arguments_of, fields_of, require_all_users
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ async def learn_from_workflow(workflow_id: str, body: LearnWorkflow, asked: Aske
     def call(alma: "ALMA") -> Outcome:
         return alma.learn_from_workflow(workflow_id, **given)
 
-    outcome = await once.write(call, remember=lambda stored: [stored.id], recall=lambda alma, _: call(alma))
+    outcome = await once.write(call, remember=lambda stored: [stored.id], recall=lambda alma, ids: stored_before(alma, ids)[0])
     place(asked, "memories", outcome.id)
     return outcome
 
