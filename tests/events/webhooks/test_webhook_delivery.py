@@ -17,8 +17,9 @@ import standardwebhooks
 from alma import ALMA
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.events import get_emitter, reset_emitter
-from alma_access import Access
+from alma_access import Access, TokenFile
 from alma_events.webhooks import WebhookConfig, WebhookDeliveryStatus, WebhookManager
+from alma_events.webhooks.endpoints import OF_TOKEN
 from webhook_receiver import Got, Receiver, Reply, receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -576,3 +577,50 @@ def test_secrets_and_urls_stay_out_of_logs(
     assert endpoint.id in said
     for word in ("s3cr3t-of-mine", "h3ader", "tok3n"):
         assert word not in said
+
+
+def test_a_receiver_of_a_token_gets_nothing_once_that_is_revoked_or_expired(
+    alma: ALMA, receiver: Receiver, tmp_path: Path, wait_until: Wait
+) -> None:
+    tokens = TokenFile(tmp_path)
+    config = WebhookConfig(receiver.url, ["memory.created"], allow_http=True, allow=["127.0.0.1"])
+    for name, expires in (("laptop", None), ("visitor", time.time_ns() // 1_000 + 1_000_000)):
+        tokens.add(name, Access(), expires=expires)
+    manager = WebhookManager(alma, is_token=tokens.is_current)
+    owners = {name: f"{OF_TOKEN}{token.id}" for name, token in tokens.tokens().items()}
+    added = {name: manager.add_webhook(config, owner=owner).id for name, owner in owners.items()}
+    time.sleep(1.1)  # one expires
+    manager.start()
+    (first,) = learn(alma, "first")
+    wait_until(lambda: manager.endpoints.counts(added["laptop"]) == {"success": 1})
+    wait_until(lambda: manager.endpoints.get(added["visitor"]).state == "disabled")
+    tokens.revoke("laptop")
+    learn(alma, "second")
+    wait_until(lambda: manager.endpoints.get(added["laptop"]).state == "disabled")
+    assert "token" in manager.endpoints.get(added["laptop"]).reason
+    manager.endpoints.enable(added["laptop"])
+    wait_until(lambda: manager.endpoints.get(added["laptop"]).state == "disabled")
+    manager.stop()
+    assert [each.event["memory_id"] for each in receiver.got] == [first]
+
+
+def test_a_receiver_of_a_token_waits_while_tokens_cannot_be_read(
+    alma: ALMA, receiver: Receiver, tmp_path: Path, wait_until: Wait
+) -> None:
+    tokens = TokenFile(tmp_path)
+    tokens.add("laptop", Access())
+    (token,) = tokens.tokens().values()
+    whole, now = tokens.path.read_bytes(), [time.time()]
+    manager = WebhookManager(alma, is_token=tokens.is_current, clock=lambda: now[0])
+    config = WebhookConfig(receiver.url, ["memory.created"], allow_http=True, allow=["127.0.0.1"])
+    endpoint = manager.add_webhook(config, owner=f"{OF_TOKEN}{token.id}")
+    tokens.path.write_bytes(b"{")
+    manager.start()
+    learn(alma, "task")
+    time.sleep(1.0)
+    assert receiver.got == []
+    tokens.path.write_bytes(whole)
+    now[0] += 120
+    wait_until(lambda: manager.endpoints.counts(endpoint.id) == {"success": 1})
+    assert manager.endpoints.get(endpoint.id).state == "active"
+    manager.stop()

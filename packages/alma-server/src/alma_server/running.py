@@ -202,7 +202,8 @@ class _Rest:
     def _begin_deliveries(self) -> None:
         from alma_server.deliveries import Deliveries
 
-        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks)
+        is_token = TokenFile(self._options.folder).is_current
+        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks, is_token)
         self._deliveries.start()
 
 

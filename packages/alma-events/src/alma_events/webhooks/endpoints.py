@@ -42,6 +42,9 @@ from alma_events.webhooks.signing import check_secret, new_secret
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
 BY_REQUEST = "by request"
+OF_TOKEN = "token:"  # noqa: S105 - no secret
+"""Begins the owner of an endpoint that the client with a token added. The id of the token follows."""
+
 FORMER_SECRET_SECONDS = 24 * 3_600
 PLACE = "service.webhook"
 """The place of settings in the seal of an encrypted store."""
