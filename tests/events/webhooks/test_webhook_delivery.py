@@ -319,6 +319,17 @@ def test_a_replay_sends_the_same_events_again_from_any_position(
     assert all(each.event["replayed"] for each in again)
 
 
+def test_a_position_that_the_journal_does_not_reach_is_refused(alma: ALMA, manager: WebhookManager, add: Add) -> None:
+    endpoint = add()
+    learn(alma, "task")
+    with pytest.raises(ValidationError, match="ends with record 1"):
+        add(since="2")
+    with pytest.raises(ValidationError, match="ends with record 1"):
+        manager.endpoints.replay(endpoint.id, since="5000")
+    assert len(manager.endpoints.listed()) == 1
+    assert manager.endpoints.get(endpoint.id).position.seq == 0
+
+
 def test_after_an_older_copy_of_the_store_was_put_back_its_new_events_are_delivered(
     tmp_path: Path, alma: ALMA, manager: WebhookManager, receiver: Receiver, add: Add, wait_until: Wait
 ) -> None:
