@@ -50,6 +50,8 @@ FAILING: dict[str, list[str]] = {
     "migrate": ["--to", " "],
     "pg-setup": [],
     "serve": ["nothing"],
+    "token": ["revoke", "nobody"],
+    "webhooks": ["test", "nobody"],
     "sessions": ["-a", " "],
     "work": ["--strategy", "nonsense"],
     "workflow": ["deploy", "--branch", " "],

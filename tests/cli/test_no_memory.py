@@ -37,6 +37,7 @@ NEEDING: dict[str, list[str]] = {
     "work": [],
     "workflow": ["deploy"],
     "wakeup": ["-a", "helena"],
+    "webhooks": ["list"],
 }
 RESEALING = {
     "encrypt": ["--key-file", "a.key"],
@@ -44,7 +45,7 @@ RESEALING = {
     "rotate-key": ["--key-file", "a.key", "--to", "b.key"],
 }
 MAKING = {"init", "learn", "add", "import", "ingest-traces"}
-WITHOUT = {"demo", "doctor", "help", "keygen", "pg-setup", "serve"}
+WITHOUT = {"demo", "doctor", "help", "keygen", "pg-setup", "serve", "token"}
 
 
 def test_each_command_is_in_one_list() -> None:

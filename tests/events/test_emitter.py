@@ -215,6 +215,33 @@ def test_emit_async_returns_when_all_were_called() -> None:
     emitter.shutdown()
 
 
+def test_a_callback_that_exits_or_is_cancelled_and_a_caller_that_gives_up_end_no_subscription() -> None:
+    emitter = EventEmitter()
+    seen: list[str | None] = []
+
+    async def canceled(event: MemoryEvent) -> None:
+        raise asyncio.CancelledError
+
+    async def slow(event: MemoryEvent) -> None:
+        await asyncio.sleep(0.2)
+        seen.append(event.memory_id)
+
+    def exits(event: MemoryEvent) -> None:
+        raise SystemExit(1)
+
+    async def give_up() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(emitter.emit_async(an_event(1)), 0.05)
+        await asyncio.wait_for(emitter.emit_async(an_event(2)), 10)
+
+    for callback in (canceled, slow, exits):
+        emitter.subscribe_all(callback)
+    asyncio.run(give_up())
+    assert emitter.flush()
+    assert seen == ["1", "2"]
+    emitter.shutdown()
+
+
 def test_a_new_emitter_has_none_of_the_former_subscriptions(emitter: EventEmitter, alma: ALMA) -> None:
     seen: list[int] = []
     emitter.subscribe_all(lambda event: seen.append(event.seq))

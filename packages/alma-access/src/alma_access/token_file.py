@@ -80,6 +80,11 @@ class TokenFile:
         self._note_use(token)
         return token
 
+    def is_current(self, token_id: str) -> bool:
+        """Returns whether there is a token of this id that has not expired. `ConfigurationError` where the tokens cannot be read."""
+        tokens = self.current() or self.tokens()
+        return any(token.id == token_id and not token.is_expired(self._now()) for token in tokens.values())
+
     def refusal(self, secret: str) -> str:
         """Says in a sentence why `find` returns `None`. Names a token only to whoever has its secret."""
         return refusal(self.current().values(), secret, self._now())

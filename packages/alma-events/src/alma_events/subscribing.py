@@ -77,8 +77,7 @@ class Subscriber:
             while (taken := self._take()) is not None:
                 event, done = taken
                 self._call(runner, event)
-                if done is not None:
-                    done.set_result(None)
+                _finish(done)
 
     def _take(self) -> tuple[MemoryEvent, "Future[None] | None"] | None:
         """Waits for the next event; `None` once the subscription has ended."""
@@ -100,7 +99,7 @@ class Subscriber:
             answer = self.callback(event)
             if inspect.isawaitable(answer):
                 runner.run(_wait_for(answer))
-        except Exception:  # noqa: BLE001 - an error of a subscriber is its own
+        except BaseException:  # noqa: BLE001 - an error of a subscriber, a cancellation or an exit too, is its own: later events follow
             _LOG.exception(
                 "the subscriber %s failed on an event %s", getattr(self.callback, "__qualname__", "?"), event.event_type
             )
@@ -121,11 +120,16 @@ class Subscriber:
         with self._changed:
             self._is_closed = True
             for _, done in self._waiting:
-                if done is not None:
-                    done.set_result(None)
+                _finish(done)
             self._waiting.clear()
             self._gaps.clear()
             self._changed.notify_all()
+
+
+def _finish(done: "Future[None] | None") -> None:
+    """Tells a caller that waits, unless it gave up."""
+    if done is not None and done.set_running_or_notify_cancel():
+        done.set_result(None)
 
 
 async def _wait_for(answer: Awaitable[Any]) -> None:

@@ -21,10 +21,11 @@ _LOG = logging.getLogger("alma")
 class Deliveries:
     """Delivers in the background until it is stopped. Processes of one store share the work by leases.
 
-    `configured` are the receivers that the configuration has for its project.
+    `configured` are the receivers that the configuration has for its project; `is_token` tells whether the token of an id is valid.
     """
 
-    def __init__(self, alma: ALMA, configured: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, alma: ALMA, configured: Sequence[Mapping[str, Any]], is_token: Callable[[str], bool]) -> None:
+        self._is_token = is_token
         self._alma = alma
         self._configured = configured
         self._managers: dict[str, WebhookManager] = {}
@@ -69,5 +70,5 @@ class Deliveries:
             projects = connection.execute(wanted).scalars().all()
         for project in projects:
             if project not in self._managers and not self._ended.is_set():
-                manager = self._managers[project] = WebhookManager(self._alma.for_project(project))
+                manager = self._managers[project] = WebhookManager(self._alma.for_project(project), is_token=self._is_token)
                 manager.start()

@@ -8,9 +8,8 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ def make_app(options: Options) -> ASGIApp:
     """Returns the application of one process: the API, and the MCP server at `/mcp` if it is installed."""
     log_in_lines()
     _log_requests()
-    opening = Opening(functools.partial(_open, options.config))
+    opening = Opening(functools.partial(_open, options))
     tokens = TokenFile(options.folder)
     app = create_app(
         functools.partial(_open_project, opening),
@@ -202,7 +201,8 @@ class _Rest:
     def _begin_deliveries(self) -> None:
         from alma_server.deliveries import Deliveries
 
-        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks)
+        is_token = TokenFile(self._options.folder).is_current
+        self._deliveries = Deliveries(self._opening.alma(), self._options.webhooks, is_token)
         self._deliveries.start()
 
 
@@ -226,10 +226,17 @@ def _uvicorn_config(app: Any, options: Options, *, factory: bool = False) -> uvi
     )
 
 
-def _open(config: Path) -> "ALMA":
+def _open(options: Options) -> "ALMA":
+    """Opens the store with the receivers that the configuration has: before the first request, so that they get what it stores."""
     from alma import ALMA
 
-    return ALMA.from_config(config)
+    alma = ALMA.from_config(options.config)
+    if options.webhooks:
+        from alma_events.webhooks import WebhookManager
+
+        with suppress(Exception):  # the deliveries try again, and log it
+            WebhookManager(alma).configure(options.webhooks)
+    return alma
 
 
 def _open_project(opening: Opening, name: str) -> "ALMA":

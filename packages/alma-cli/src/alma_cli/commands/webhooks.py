@@ -281,13 +281,15 @@ def _managed(config: Path | None, *, follows: bool = False) -> "Iterator[Webhook
         raise MissingDependencyError(f"webhooks are not installed: {install_line('events')}")
     from alma import ALMA
     from alma.config import load_settings
+    from alma_access import TokenFile
     from alma_events.webhooks import WebhookManager
 
     path = config_path(config)
     with ALMA.from_config(path, create=False) as alma:
-        manager = WebhookManager(alma)
+        settings = load_settings(path)
+        manager = WebhookManager(alma, is_token=TokenFile(Path(settings.storage_dir)).is_current)
         if follows:
-            manager.configure(load_settings(path).webhooks)
+            manager.configure(settings.webhooks)
         yield manager
 
 

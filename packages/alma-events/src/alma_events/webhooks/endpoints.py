@@ -42,6 +42,9 @@ from alma_events.webhooks.signing import check_secret, new_secret
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
 BY_REQUEST = "by request"
+OF_TOKEN = "token:"  # noqa: S105 - no secret
+"""Begins the owner of an endpoint that the client with a token added. The id of the token follows."""
+
 FORMER_SECRET_SECONDS = 24 * 3_600
 PLACE = "service.webhook"
 """The place of settings in the seal of an encrypted store."""
@@ -174,7 +177,7 @@ class Endpoints:
         config = replace(config).checked()
         check_target(config.guard, config.url, self._resolve)
         access = access or Access(user_id={NO_USERS: NONE, ALL_USERS: ANY}.get(config.users, config.users))
-        position = Position(self._head()) if since is None else Position.of(since)
+        position = Position(self._head()) if since is None else self._reached(since)
         made = new_secret() if config.secret is None else None
         key = made or config.secret or ""
         name = endpoint_id or f"wh_{random_secrets.token_hex(8)}"
@@ -245,7 +248,7 @@ class Endpoints:
 
     def replay(self, endpoint_id: str, *, since: str | int, owner: str | None = None) -> None:
         """Delivers all events after a position once more, with the same ids: it reads the journal, so what was purged is not in them."""
-        position, row = Position.of(since), self._row(endpoint_id, owner)
+        position, row = self._reached(since), self._row(endpoint_id, owner)
         after = (deliveries.c.seq > position.seq) | ((deliveries.c.seq == position.seq) & (deliveries.c.idx > position.index))
         with self._writing() as connection:
             mine = (deliveries.c.endpoint == endpoint_id, after)
@@ -342,6 +345,13 @@ class Endpoints:
         if row is None or (owner is not None and row.owner != owner):
             raise MemoryNotFoundError(f"there is no endpoint {quoted(endpoint_id)}")
         return row
+
+    def _reached(self, since: str | int) -> Position:
+        """Returns a position. `ValidationError` for one behind the end of the journal: what comes before it would never be sent."""
+        position, head = Position.of(since), self._head()
+        if position.seq > head:
+            raise ValidationError(f"the journal of this project ends with record {head}, before {quoted(since)}")
+        return position
 
     def _head(self) -> int:
         return self._alma.storage.project(self.project).head()

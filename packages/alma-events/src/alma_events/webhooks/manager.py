@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from alma import ALMA
@@ -19,7 +20,7 @@ from alma_events.types import MemoryEvent, MemoryEventType
 from alma_events.watching import Watch
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.configured import check_webhooks, follow_configuration
-from alma_events.webhooks.endpoints import DISABLED, Endpoint, Endpoints
+from alma_events.webhooks.endpoints import DISABLED, OF_TOKEN, Endpoint, Endpoints
 from alma_events.webhooks.guard import Resolve, resolve_host
 from alma_events.webhooks.rows import Delivery, WebhookDeliveryStatus
 from alma_events.webhooks.rules import RuleComparison, compare_in_background, wants_rules
@@ -51,12 +52,16 @@ class WebhookManager:
         clock: Callable[[], float] = time.time,
         resolve: Resolve = resolve_host,
         lease_seconds: float = LEASE_SECONDS,
+        is_token: Callable[[str], bool] | None = None,
     ) -> None:
+        """`is_token` tells whether the token of an id is valid, as `TokenFile(folder).is_current`. Receivers that clients of a server added get
+        events while it is, and none from a manager without `is_token`.
+        """
         self._clock, self._resolve = clock, resolve
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self._part: _Durable | _InMemory = (
-            _InMemory(clock, resolve) if alma is None else _Durable(alma, clock, resolve, lease_seconds)
+            _InMemory(clock, resolve) if alma is None else _Durable(alma, clock, resolve, lease_seconds, is_token)
         )
         renewed_in_children(self)
 
@@ -140,7 +145,15 @@ class WebhookManager:
 class _Durable:
     """The receivers of a store."""
 
-    def __init__(self, alma: ALMA, clock: Callable[[], float], resolve: Resolve, lease_seconds: float) -> None:
+    def __init__(
+        self,
+        alma: ALMA,
+        clock: Callable[[], float],
+        resolve: Resolve,
+        lease_seconds: float,
+        is_token: Callable[[str], bool] | None,
+    ) -> None:
+        self._is_token = is_token
         self.endpoints = Endpoints(alma, clock=clock, resolve=resolve)
         self._alma, self._clock, self._resolve, self._lease_seconds = alma, clock, resolve, lease_seconds
         self._comparison = RuleComparison(alma, self.endpoints, clock=clock)
@@ -172,7 +185,8 @@ class _Durable:
 
     def make(self, endpoint_id: str, slots: asyncio.Semaphore, executor: Executor) -> Runner | None:
         endpoint = self.endpoints.get(endpoint_id)
-        if endpoint.state == DISABLED:
+        is_of_token = endpoint.owner.startswith(OF_TOKEN)
+        if endpoint.state == DISABLED or (is_of_token and self._is_token is None):
             return None
         config, engine = endpoint.config, service_engine(self._alma)
         return Runner(
@@ -193,7 +207,14 @@ class _Durable:
             lease=Lease(engine, f"webhook {endpoint_id}", max(self._lease_seconds, 2 * config.seconds)),
             clock=self._clock,
             on_disabled=self._report_disabled,
+            is_owned=self._is_owned(endpoint.owner),
         )
+
+    def _is_owned(self, owner: str) -> Callable[[], bool]:
+        """Returns the question whether an owner still reads: one that is no token always does."""
+        if self._is_token is None or not owner.startswith(OF_TOKEN):
+            return lambda: True
+        return partial(self._is_token, owner.removeprefix(OF_TOKEN))
 
     def begin(self, worker: Worker, emitter: EventEmitter | None, stop: Callable[[], None]) -> None:
         ended, news = self._ended, self._news = threading.Event(), threading.Event()

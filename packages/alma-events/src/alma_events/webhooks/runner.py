@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from alma.errors import ConflictError
+from alma.errors import AlmaError, ConflictError
 from alma_events.service_db import Lease
 from alma_events.types import MemoryEvent, MemoryEventType
 from alma_events.webhooks.config import WebhookConfig
@@ -39,6 +39,8 @@ MOST_WAITING = 10_000
 PORTION = 256
 TICK_SECONDS = 1.0
 STOP_SECONDS = 5.0
+OWNER_SECONDS = 60.0
+OWNER_GONE = "its token was revoked, or has expired"
 
 T = TypeVar("T")
 
@@ -95,10 +97,11 @@ class Runner:
         lease: Lease | None = None,
         clock: Callable[[], float] = time.time,
         on_disabled: Callable[[str, str], None] = lambda name, reason: None,
+        is_owned: Callable[[], bool] = lambda: True,
     ) -> None:
         self.name, self._config, self._source, self._sender = name, config, source, sender
         self._keys, self._health, self._slots, self._executor = keys, health, slots, executor
-        self._lease, self._clock, self._on_disabled = lease, clock, on_disabled
+        self._lease, self._clock, self._on_disabled, self._is_owned = lease, clock, on_disabled, is_owned
         self._schedule = config.schedule
         self._known_health = health.to_row()
         self._lanes = Lanes()
@@ -199,13 +202,24 @@ class Runner:
                 events = await self._in_thread(partial(self._source.render, taken))
                 there = [(each, event) for each, event in zip(taken, events, strict=True) if event is not None]
                 attempts = [_gone(each) for each, event in zip(taken, events, strict=True) if event is None]
-                if there and self._may_begin():
+                if there and await self._may_go_on() and self._may_begin():
                     answer = await self._post([event for _, event in there])
                     self._health.note(answer, self._clock(), self._schedule.probe_delay)
                     attempts += [self._outcome(each, answer) for each, _ in there]
         finally:
             self._ended.append((taken, attempts))
             self._woken.set()
+
+    async def _may_go_on(self) -> bool:
+        """Returns whether the owner of the endpoint still reads. The endpoint is disabled if not, and waits while that cannot be told."""
+        try:
+            if await self._in_thread(self._is_owned):
+                return True
+            self._health.state, self._health.reason = DISABLED, OWNER_GONE
+        except AlmaError as error:
+            _LOG.warning("deliveries to the endpoint %s wait: %s", self.name, error)
+            self._health.hold_until = self._clock() + OWNER_SECONDS
+        return False
 
     def _may_begin(self) -> bool:
         """Returns whether the lease surely lasts for a whole attempt."""
@@ -247,8 +261,8 @@ class Runner:
             return
         ended, self._ended = self._ended, []
         attempts = [each for _, some in ended for each in some]
-        if attempts:
-            await self._in_thread(partial(self._source.record, attempts, self._news_of_health()))
+        if (news := self._news_of_health()) or attempts:
+            await self._in_thread(partial(self._source.record, attempts, news))
         known = {id(each.reference): each for each in attempts}
         for taken, _ in ended:
             waiting = [each for each in taken if id(each) not in known or known[id(each)].due is not None]
@@ -265,8 +279,9 @@ class Runner:
         """Tries a paused endpoint with a test event when it is time."""
         if self._clock() < self._health.probe_at or self._away:
             return
-        answer = await self._post([make_test_event(getattr(self._source, "project", ""))])
-        self._health.note(answer, self._clock(), self._schedule.probe_delay)
+        if await self._may_go_on():
+            answer = await self._post([make_test_event(getattr(self._source, "project", ""))])
+            self._health.note(answer, self._clock(), self._schedule.probe_delay)
         await self._in_thread(partial(self._source.record, [], self._news_of_health()))
         if self._health.state == DISABLED:
             self._on_disabled(self.name, self._health.reason)

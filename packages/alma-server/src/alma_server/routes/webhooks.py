@@ -12,6 +12,7 @@ from alma.errors import MemoryNotFoundError
 from alma_access import ANY, NONE, Access
 from alma_events import MemoryEventType
 from alma_events.webhooks import Delivery, Endpoint, Endpoints, WebhookConfig, WebhookDeliveryStatus, WebhookManager
+from alma_events.webhooks.endpoints import OF_TOKEN
 from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Answer
@@ -138,7 +139,7 @@ async def add_webhook(body: AddWebhook, asked: AskedDep, once: OnceDep) -> Shown
 
     def call(alma: "ALMA") -> ShownWebhook:
         endpoints = Endpoints(alma)
-        return _shown(endpoints, endpoints.add(config, access=access, owner=asked.token.id, since=body.since))
+        return _shown(endpoints, endpoints.add(config, access=access, owner=f"{OF_TOKEN}{asked.token.id}", since=body.since))
 
     made = await once.write(call, remember=lambda shown: shown.id, recall=lambda alma, made: _get(alma, asked, made))
     place(asked, "webhooks", made.id)
@@ -242,10 +243,10 @@ async def replay_webhook(webhook_id: WebhookId, body: Replay, asked: AskedDep) -
 
 
 def _owner(asked: Asked) -> str | None:
-    """Returns the token whose receivers a request may manage, `None` for all."""
+    """Returns the owner whose receivers a request may manage, `None` for all."""
     access = asked.access
     is_for_all = "admin" in access.rights and access.agent == ANY and access.is_for_all_users
-    return None if is_for_all else asked.token.id
+    return None if is_for_all else f"{OF_TOKEN}{asked.token.id}"
 
 
 def _access(asked: Asked, users: str) -> Access:
