@@ -255,9 +255,16 @@ def test_an_outcome_that_was_erased_is_not_stored_anew_by_the_same_request(
     assert served.alma.get_stats().total == 0
 
 
-def test_an_outcome_in_quarantine_is_answered_again(client: Opening, served: Served) -> None:
-    asking, body = client(agent="helena"), {"task": ORDER, "outcome": "success", "strategy_used": ORDER}
-    answers = [asking.post("/v1/projects/shop/learn", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)]
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("learn", {"task": ORDER, "outcome": "success", "strategy_used": ORDER}),
+        ("memories", {"kind": "domain_knowledge", "domain": "api", "fact": ORDER}),
+    ],
+)
+def test_what_is_in_quarantine_is_answered_again(path: str, body: dict[str, Any], client: Opening, served: Served) -> None:
+    asking = client(agent="helena")
+    answers = [asking.post(f"/v1/projects/shop/{path}", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 201]
     assert answers[0].json() == answers[1].json()
     assert len(served.alma.quarantined()) == 1

@@ -1,5 +1,6 @@
 """Pages of the memories of a project, by the time they were made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,12 @@ class Listing:
 
     def _is_shown(self, memory: AnyMemory) -> bool:
         return self.reader.sees_user(memory.user_id) and (self.reader.agent is None or self.reader.owns(memory))
+
+
+def get_with_held(alma: "ALMA", memory_ids: Sequence[str]) -> list[AnyMemory]:
+    """Returns memories by their ids, also those in quarantine. `MemoryNotFoundError` if one was erased or archived."""
+    held = {memory.id: memory for memory in alma.quarantined(LARGEST_LIST)}
+    return [held.get(each) or alma.get(each) for each in memory_ids]
 
 
 def _order(memory: AnyMemory) -> tuple[datetime, str]:

@@ -16,7 +16,7 @@ from alma_server.paging import LARGEST_PAGE, make_cursor, read_cursor, show_next
 from alma_server.routes.answers import Forgotten, Learned, Page, forgotten_by
 from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Line, Moment, Name
 from alma_server.routes.jobs import Jobs
-from alma_server.routes.listing import Listing
+from alma_server.routes.listing import Listing, get_with_held
 from alma_server.routes.places import place
 from alma_server.routes.scope import Reader, ReaderDep, fields_of, forget_named, forget_preferences
 from alma_server.tags import check_match, show_tag
@@ -41,7 +41,9 @@ async def add(body: Add, asked: AskedDep, once: OnceDep) -> AnyMemory:
     asked.require("write")
     given = _added(asked, body)
     memory = await once.write(
-        lambda alma: alma.add(body.kind, **given), remember=lambda made: made.id, recall=lambda alma, made: alma.get(made)
+        lambda alma: alma.add(body.kind, **given),
+        remember=lambda made: made.id,
+        recall=lambda alma, made: get_with_held(alma, [made])[0],
     )
     place(asked, "memories", memory.id)
     return memory

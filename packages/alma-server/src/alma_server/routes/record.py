@@ -13,7 +13,7 @@ from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.routes.answers import Learned, Settled
 from alma_server.routes.bodies import Feedback, Learn, LearnBatch, Scoped, Settle, Usage
-from alma_server.routes.listing import LARGEST_LIST
+from alma_server.routes.listing import get_with_held
 from alma_server.routes.places import place
 from alma_server.routes.scope import arguments_of, plain_ids, read_as
 
@@ -111,9 +111,7 @@ async def settle(body: Settle, asked: AskedDep, once: OnceDep) -> Settled:
 
 def stored_before(alma: "ALMA", memory_ids: Sequence[str]) -> list[Outcome]:
     """Returns outcomes of an earlier request. `MemoryNotFoundError` if one was erased or taken back since: it is not stored anew."""
-    held = {memory.id: memory for memory in alma.quarantined(LARGEST_LIST)}
-    found = [held.get(each) or alma.get(each) for each in memory_ids]
-    return [each for each in found if isinstance(each, Outcome)]
+    return [each for each in get_with_held(alma, memory_ids) if isinstance(each, Outcome)]
 
 
 def _settle(alma: "ALMA", asked: Asked, body: Settle) -> list[EpisodeRecord]:
