@@ -118,7 +118,10 @@ async def find_once(
     """Returns the way of this request to the library."""
     if key is None:
         return Once(asked, None)
-    route = _digest(request.method, asked.project or "", request.scope["path"])
+    path: str = request.scope["path"]
+    if asked.project is not None:  # an address without the project is the same
+        path = path.split("/", 4)[-1]
+    route = _digest(request.method, asked.project or "", path)
     body = _digest(request.scope.get("query_string", b"").decode("latin-1"), (await request.body()).hex())
     return Once(asked, Sent(token=_digest(asked.token.id), key=_digest(key), route=route, body_sha256=body))
 

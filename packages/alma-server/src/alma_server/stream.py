@@ -177,7 +177,7 @@ class Streams:
     async def follow(self, asked: Asked, alma: "ALMA", wanted: Wanted, position: str) -> AsyncIterator[bytes]:
         """Yields the frames of a stream, until the server stops or the token is no longer valid."""
         with self._joined(asked.project or "", alma) as tail:
-            yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
+            yield f"retry: {RETRY_MILLISECONDS}\nid: {position}\n\n".encode()
             due = tail.loop.time() + BEAT_SECONDS
             while not self._service.stopping.is_asked:
                 woken = tail.next
