@@ -4,6 +4,8 @@ import hashlib
 import hmac
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -635,3 +637,26 @@ def test_a_receiver_of_a_token_waits_while_tokens_cannot_be_read(
     wait_until(lambda: manager.endpoints.counts(endpoint.id) == {"success": 1})
     assert manager.endpoints.get(endpoint.id).state == "active"
     manager.stop()
+
+
+def test_a_process_that_ends_without_closing_says_nothing_and_the_next_one_goes_on_at_once(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    program = f"""
+import sys, time
+from alma import ALMA
+from alma_events.webhooks import WebhookConfig, WebhookManager
+alma = ALMA.open({str(tmp_path / "store")!r}, project_id="shop", embedding_provider="hash")
+manager = WebhookManager(alma)
+if not manager.webhook_count:
+    manager.add_webhook(WebhookConfig({receiver.url!r}, ["memory.created"], allow_http=True, allow=["127.0.0.1"]))
+manager.start()
+time.sleep(0.5)
+for number in range(5):
+    alma.learn("anna", f"task {{number}}", "success")
+time.sleep(float(sys.argv[1]))
+"""
+    for seconds in ("0", "10"):
+        ended = subprocess.run([sys.executable, "-c", program, seconds], capture_output=True, text=True, timeout=60, check=True)
+        assert ended.stderr == ""
+    assert {each.event["seq"] for each in receiver.got} == set(range(1, 11))

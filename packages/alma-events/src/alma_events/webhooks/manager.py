@@ -1,6 +1,7 @@
 """`WebhookManager`: receivers of events, and the deliveries to them."""
 
 import asyncio
+import atexit
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,6 +114,7 @@ class WebhookManager:
             if self._worker is None:
                 self._worker = Worker(self._part.wanted, self._part.make)
                 self._worker.start()
+                atexit.register(self.stop)
                 self._part.begin(self._worker, emitter, self.stop)
 
     def stop(self, emitter: EventEmitter | None = None) -> None:
@@ -120,6 +122,7 @@ class WebhookManager:
         with self._lock:
             worker, self._worker = self._worker, None
         if worker is not None:
+            atexit.unregister(self.stop)
             self._part.end()
             worker.stop()
 

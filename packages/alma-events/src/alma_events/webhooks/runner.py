@@ -319,7 +319,14 @@ class Runner:
         self._woken.clear()
 
     def _in_thread(self, call: Callable[[], T]) -> Awaitable[T]:
-        return asyncio.get_running_loop().run_in_executor(self._executor, call)
+        loop = asyncio.get_running_loop()
+        try:
+            return loop.run_in_executor(self._executor, call)
+        except RuntimeError:  # the process ends, and threads begin nothing any more: what is to be stored is stored here
+            self._is_stopping = True
+            done: asyncio.Future[T] = loop.create_future()
+            done.set_result(call())
+            return done
 
 
 def compose_body(events: Sequence[MemoryEvent], *, is_batch: bool) -> tuple[str, str, bytes]:

@@ -87,7 +87,9 @@ class Worker:
             while not self._is_stopping:
                 try:
                     await self._reconcile(slots, executor)
-                except Exception:  # noqa: BLE001 - whatever it is, endpoints that are known go on
+                except Exception as error:  # noqa: BLE001 - whatever it is, endpoints that are known go on
+                    if isinstance(error, RuntimeError) and "shutdown" in str(error):
+                        break  # the process ends, and threads begin nothing any more
                     _LOG.exception("the endpoints of webhooks cannot be read; another look follows")
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), TICK_SECONDS)
