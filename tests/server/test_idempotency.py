@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from alma.types import Outcome
 from alma_events.service_db import service_engine
 from alma_server.asking import AskedDep
 from alma_server.idempotency import OnceDep
-from api_serving import Opening, Served
+from api_serving import Opening, Served, running_app
 
 SECRET_WORDS = "pomegranate"
 
@@ -88,6 +89,15 @@ def test_keys_of_two_tokens_and_of_two_routes_are_apart(writing: Served) -> None
     client, other = writing.client("one"), writing.client("two")
     ids = {send(client, "k").json()["id"], send(other, "k").json()["id"], send(client, "k", route="add").json()["id"]}
     assert len(ids) == 3
+
+
+def test_a_key_counts_at_both_addresses_of_a_route(tmp_path: Path) -> None:
+    body, headers = {"agent": "helena", "task": SECRET_WORDS, "outcome": "success"}, {"Idempotency-Key": "k"}
+    with running_app(tmp_path) as served:
+        client = served.client(projects=("shop",))
+        answers = [client.post(f"/v1{place}/learn", json=body, headers=headers) for place in ("", "/projects/shop", "")]
+        assert served.alma.get_stats().total == 1
+    assert len({answer.json()["id"] for answer in answers}) == 1
 
 
 def test_a_refused_request_may_be_sent_again(writing: Served) -> None:

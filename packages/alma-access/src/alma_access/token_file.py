@@ -155,8 +155,13 @@ class TokenFile:
 
 
 def _read(path: Path) -> dict[str, Token]:
-    mode = path.stat().st_mode
-    content = path.read_bytes()
+    try:
+        mode = path.stat().st_mode
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}") from error
     if os.name != "nt" and mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigurationError(
             f"others may write {path}, and so make tokens; `chmod 600` it, after a look at `alma token list`"

@@ -37,7 +37,9 @@ def serve(
     elif what in ("--help", "-h"):
         typer.echo(context.get_help())
     else:
-        raise MissingDependencyError(f"`alma serve mcp` serves MCP alone; the HTTP API is not installed: {install_line('server')}")
+        raise MissingDependencyError(
+            f"`alma serve mcp` serves MCP alone; the HTTP API is not installed: {install_line('server')}"
+        )
 
 
 def _serve_mcp(arguments: list[str]) -> None:
