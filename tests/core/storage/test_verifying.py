@@ -1,6 +1,7 @@
 """`verify` passes on a sound store, and names the culprit on one that was tampered with."""
 
 import shutil
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -361,6 +362,17 @@ def test_a_byte_flipped_anywhere_is_told_or_harmless(store: Filled, seed: int) -
         except AlmaError:
             is_sound = False
         assert not is_sound or content(store.path) == sound, (place, bits)
+
+
+def test_a_record_that_lost_its_hash_is_told(store: Filled) -> None:
+    last = "SELECT max(seq) FROM journal WHERE project = 1"
+    for change in ("replace(sql, 'hash BLOB NOT NULL', 'hash BLOB')", "replace(sql, 'hash BLOB', 'hash BLOB NOT NULL')"):
+        with closing(sqlite3.connect(store.path)) as connection, connection:
+            if "NOT NULL')" in change:
+                connection.execute(f"UPDATE journal SET hash = NULL WHERE project = 1 AND seq = ({last})")
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.execute(f"UPDATE sqlite_master SET sql = {change} WHERE name = 'journal'")
+    assert f"journal record {rows(store.path, last)[0][0]}" in told(store.path)
 
 
 def test_an_erased_payload_breaks_no_chain(store: Filled) -> None:
