@@ -84,8 +84,10 @@ def test_a_reader_ends_when_the_store_closes(tmp_path: Path) -> None:
     alma = open_store(tmp_path, "sqlite")
     seen: list[MemoryEvent] = []
     thread = threading.Thread(target=lambda: seen.extend(alma.events(follow=True)))
-    thread.start()
     alma.learn("victor", "Deploy auth", "success")
+    thread.start()
+    while not seen and thread.is_alive():
+        thread.join(0.01)
     alma.close()
     thread.join(30)
     assert not thread.is_alive()

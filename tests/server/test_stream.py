@@ -53,7 +53,7 @@ def test_a_stream_begins_now_and_brings_what_is_stored_later(streamed: tuple[Ser
             assert answer.headers["content-type"].startswith("text/event-stream")
             assert answer.headers["x-accel-buffering"] == "no"
             found = frames(answer)
-            assert await anext(found) == {"retry": "2000"}
+            assert await anext(found) == {"retry": "2000", "id": "1"}
             stored = await asyncio.to_thread(learn, served.alma, "after")
             frame = await anext(found)
             assert json.loads(frame["data"])["memory_id"] == stored

@@ -127,7 +127,7 @@ def read_events(
     `ValidationError` for a position or a type that is none, `ScopeViolationError` for a client of another project, `ConflictError` for a position
     that the journal does not reach: it is that of an older copy of the store.
     """
-    if not (isinstance(payload, str) and payload in ("thin", "full")):
+    if not isinstance(payload, str) or payload not in ("thin", "full"):  # type: ignore[redundant-expr] # callers may pass anything
         raise ValidationError(f"payload must be 'thin' or 'full', not {quoted(payload)}")
     if access is not None:
         access.as_project(alma.project_id)
