@@ -1,6 +1,7 @@
 """alma-core alone, from its wheel, with nothing beyond its dependencies: it imports, learns and answers."""
 
 import asyncio
+import gzip
 import importlib.util
 import inspect
 import subprocess
@@ -15,6 +16,7 @@ import alma.types
 from alma import ALMA, AsyncALMA
 from alma.errors import MissingDependencyError
 
+FORMER = Path(__file__).parents[1] / "upgrade" / "data"
 TASK = "Deploy the authentication service"
 
 
@@ -61,6 +63,24 @@ def test_a_key_says_which_extra_it_needs_and_makes_no_store(store: Path) -> None
     with pytest.raises(MissingDependencyError, match=r"alma-core\[encryption\]"):
         ALMA.open(store, project_id="shop", encryption_key=bytes(32))
     assert not store.exists()
+
+
+def test_a_store_of_a_former_version_says_which_extra_it_needs_and_stays_as_it_is(store: Path) -> None:
+    store.mkdir()
+    former = gzip.decompress((FORMER / "plain.gz").read_bytes())
+    (store / "alma.db").write_bytes(former)
+    with pytest.raises(MissingDependencyError, match=r"former version.*alma-core\[upgrade\]"):
+        ALMA.open(store, embedding_provider="hash", embedding_dim=16, project_id="shop")
+    assert (store / "alma.db").read_bytes() == former
+
+
+def test_an_export_of_a_former_version_says_which_extra_it_needs_and_is_not_stored(store: Path) -> None:
+    export = store.parent / "export.jsonl"
+    export.write_bytes(gzip.decompress((FORMER / "export.jsonl.gz").read_bytes()))
+    with ALMA.open(store, embedding_provider="hash", embedding_dim=16, project_id="shop") as alma:
+        with pytest.raises(MissingDependencyError, match=r"former version.*alma-core\[upgrade\]"):
+            alma.import_from(export)
+        assert alma.get_stats().total == 0
 
 
 def test_a_store_in_files_says_which_extra_it_needs_and_is_not_made(store: Path) -> None:

@@ -23,7 +23,7 @@ class EventMethods:
 
         A position is the `position` of an event, "seq.index", or the number of a journal record. `types`, `agents` and `kinds` select
         events by type, by the agent and by the kind of the memory. With `follow` it goes on with new events, of other processes too, until
-        it is closed. `payload="full"` adds the memory as it was stored. Go through it with `for`, or with `async for`. Writes nothing.
+        it is closed. `payload="full"` adds the memory as it is when it is read. Go through it with `for`, or with `async for`. Writes nothing.
         """
         alma: Any = self
         return read_events(alma, after=after, types=types, agents=agents, kinds=kinds, follow=follow, payload=payload)

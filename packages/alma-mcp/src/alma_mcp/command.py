@@ -9,9 +9,9 @@ from pathlib import Path
 
 from alma.errors import AlmaError, ConfigurationError
 from alma_access import ANY, NONE, Access
+from alma_access.serving.config_file import nearest_config
 from alma_mcp.limits import MAX_BODY
 
-CONFIG_FILE = Path(".alma", "config.yaml")
 PORT = 8765
 TOKEN_VARIABLE = "ALMA_MCP_TOKEN"  # noqa: S105 - the name of a variable
 USAGE = 2
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m al
 
 
 def _run(given: argparse.Namespace) -> None:
-    config = given.config or _nearest_config()
+    config = given.config or nearest_config()
     if given.new_token or given.tokens or given.revoke_token:
         from alma_mcp.managing import bound, manage
 
@@ -68,12 +68,6 @@ def _store(config: Path) -> tuple[Path, str]:
 
     settings = load_settings(config)
     return Path(settings.storage_dir), settings.project_id
-
-
-def _nearest_config() -> Path:
-    """Returns the nearest `.alma/config.yaml` here or in a folder above, else where it should be."""
-    here = Path.cwd()
-    return next((path for folder in (here, *here.parents) if (path := folder / CONFIG_FILE).is_file()), here / CONFIG_FILE)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

@@ -11,9 +11,9 @@ from typing import Any
 from alma.config import load_settings, settings_block
 from alma.errors import AlmaError
 from alma.files import new_file
+from alma_access.serving.config_file import nearest_config
 from alma_server.options import PORT, Options, ServerBlock, check_options
 
-CONFIG_FILE = Path(".alma", "config.yaml")
 KEY_FILE = "server.key"
 USAGE = 2
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "alma serve")
 
 def read_options(given: argparse.Namespace) -> Options:
     """Returns the options of a configuration and a command line; the latter go first. `ConfigurationError` for what cannot be served."""
-    config = given.config or _nearest_config()
+    config = given.config or nearest_config()
     settings = load_settings(config)
     stated = {name: value for name in ServerBlock.model_fields if (value := getattr(given, name, None)) is not None}
     block = settings_block(ServerBlock, {**(settings.server or {}), **stated}, "server")
@@ -61,12 +61,6 @@ def _cursor_key(folder: Path) -> bytes:
         with new_file(file) as made:
             made.write(secrets.token_bytes(32))
     return file.read_bytes()
-
-
-def _nearest_config() -> Path:
-    """Returns the nearest `.alma/config.yaml` here or in a folder above, else where it should be."""
-    here = Path.cwd()
-    return next((path for folder in (here, *here.parents) if (path := folder / CONFIG_FILE).is_file()), here / CONFIG_FILE)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

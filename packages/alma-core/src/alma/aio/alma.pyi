@@ -303,7 +303,7 @@ class AsyncALMA(AsyncAdmin):
 
         A position is the `position` of an event, "seq.index", or the number of a journal record. `types`, `agents` and `kinds` select
         events by type, by the agent and by the kind of the memory. With `follow` it goes on with new events, of other processes too, until
-        it is closed. `payload="full"` adds the memory as it was stored. Go through it with `for`, or with `async for`. Writes nothing."""
+        it is closed. `payload="full"` adds the memory as it is when it is read. Go through it with `for`, or with `async for`. Writes nothing."""
     async def explain_retrieval(self, query: str, memory_id: str, agent: str | None = None, user_id: str | None = None, top_k: int = 5, *, task_type: str | None = None, include_shared: bool = True, profile: str | None = None, weights: collections.abc.Mapping[str, float] | None = None, arms: collections.abc.Collection[str] = ..., verified: bool = False, since: datetime.datetime | None = None, until: datetime.datetime | None = None, as_of: datetime.datetime | None = None, temporal_filter: alma.types.timeline.TemporalFilter | None = None) -> alma.types.recalled.RetrievalExplanation:
         """Explains why `retrieve` with the same arguments returns a memory, or the first filter that excludes it and what would include
         it.
