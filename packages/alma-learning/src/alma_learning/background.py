@@ -136,7 +136,7 @@ class Background:
         """Returns the mean of the sentences that are nearest to n texts on average, (d,)."""
         if not len(texts):
             return np.zeros(self.vectors.shape[1], np.float32)
-        nearest = np.argsort(-(self.vectors @ texts.mean(axis=0)), kind="stable")[:NEAREST]
+        nearest = np.argsort(-np.vecdot(self.vectors, texts.mean(axis=0)), kind="stable")[:NEAREST]
         mean: Vector = self.vectors[nearest].mean(axis=0)
         return mean
 

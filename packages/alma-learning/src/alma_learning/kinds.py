@@ -87,7 +87,7 @@ class Kinds:
     def add(self, task: int, vector: Vector, ways: Vector, label: Label) -> int:
         """Adds a task to the most alike kind that it may join, or as a kind of its own; returns the kind."""
         feature = join_features((vector - self._centre)[None], ways[None], self._by_ways)[0]
-        alike = self._totals.rows @ feature / self._sizes
+        alike = np.vecdot(self._totals.rows, feature) / self._sizes
         for kind, other in enumerate(self.labels) if label != (None, None) else ():
             if label[0] is not None and label == other:
                 alike[kind] = 9
@@ -103,7 +103,7 @@ class Kinds:
     def rank(self, vector: Vector, task_type: str | None, most: int) -> list[tuple[float, int, bool]]:
         """Returns the kinds with the cosine of their mean to a vector, nearest first, and whether a stated type decides: such kinds come first."""
         centred = vector - self._centre
-        scores = self._means.rows @ centred / max(float(centred @ centred) ** 0.5, 1e-9)
+        scores = np.vecdot(self._means.rows, centred) / max(float(centred @ centred) ** 0.5, 1e-9)
         nearest: list[int] = np.argsort(-scores, kind="stable").tolist()
         stated = [kind for kind in nearest if self.labels[kind][0] == task_type] if task_type is not None else []
         others = [kind for kind in nearest if self.labels[kind][0] is None] if task_type is not None else nearest
@@ -147,7 +147,7 @@ def group_tasks(features: Matrix, labels: Sequence[Label], join: float) -> list[
     for place, (feature, label) in enumerate(zip(features, labels, strict=True)):
         kind = first.get(label) if label[0] is not None else None
         if kind is None and is_large and label == (None, None) and groups:
-            alike = totals[: len(groups)] @ feature / sizes[: len(groups)]
+            alike = np.vecdot(totals[: len(groups)], feature) / sizes[: len(groups)]
             best = int(alike.argmax())
             kind = best if alike[best] >= join + SURELY and named[best] == (None, None) else None
         if kind is None:

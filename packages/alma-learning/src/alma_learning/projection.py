@@ -368,7 +368,7 @@ class Projection:
         sheet = self._sheet([kind], of_steps)
         if vector is None:
             return sheet.ask(None, nearness)
-        similarities = np.where(sheet.tasks == HIDDEN, nearness, self._texts.rows[sheet.texts] @ vector)
+        similarities = np.where(sheet.tasks == HIDDEN, nearness, np.vecdot(self._texts.rows[sheet.texts], vector))
         if task is None:
             return sheet.ask(similarities, nearness)
         same = self._tasks_worded[task]
