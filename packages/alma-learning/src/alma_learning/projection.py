@@ -57,11 +57,6 @@ class Projection:
     def __contains__(self, trial_id: str) -> bool:
         return trial_id in self._place
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether there were more tasks than count: the newest do."""
-        return len(self._task_texts) > NEWEST_TASKS
-
     def extend(self, trials: Iterable[Trial]) -> None:
         """Adds trials in the order of their numbers. One with a known id replaces it."""
         late: list[tuple[int | None, Trial]] = []

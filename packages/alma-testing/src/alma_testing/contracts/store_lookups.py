@@ -149,6 +149,10 @@ class StoreLookups(WithStore):
         }
         assert {one.successes for one in found} == {outcomes[0].successes}
         assert list(project.outcomes([])) == []
+        rows = list(project.rows_in({found[0].partition.row, found[1].partition.row}))
+        assert rows == [one.row for one in found]
+        assert list(project.outcomes(wanted, since=rows[2])) == found[2:]
+        assert list(project.rows_in([])) == []
 
     def test_outcomes_are_found_by_id_and_nothing_else_is(self, store: Store, project: Project) -> None:
         first, second, rule = make_outcome(), make_outcome(), make_heuristic()

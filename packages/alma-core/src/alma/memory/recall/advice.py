@@ -55,8 +55,8 @@ def strategies(
 
     `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
     random by `seed` (0 to 2⁶⁴ − 1), else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
-    `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
-    were used last are considered, and 128 strategies.
+    `shared_from`. `include_steps` adds what single steps of episodes tried. The newest 16,384 outcomes that may be read count, and
+    of their tasks the newest 4,096.
     """
     reader = args.checked_name(agent, "agent")
     redacted = room.store.redaction.value

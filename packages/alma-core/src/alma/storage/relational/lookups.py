@@ -148,9 +148,15 @@ class Lookups:
     def _check_embedder(self, number: int | None) -> None:
         """Raises an error if the vectors of this embedder do not compare with the caller's. A write has checked it as it began."""
 
-    def outcomes(self, partitions: Iterable[int]) -> Iterator[RecordedOutcome]:
-        """The outcomes of partitions in the order in which they were recorded, archived ones included."""
-        return self._outcomes("outcomes_in", {"rows": json.dumps(list(partitions))})
+    def rows_in(self, partitions: Iterable[int]) -> list[int]:
+        """The rows of the memories of partitions, ascending: the order in which they were recorded, archived ones included."""
+        with self._reading() as view:
+            given = {"rows": json.dumps(list(partitions))}
+            return [] if view is None else [row for (row,) in view.session.all("rows_in", {"project": view.project, **given})]
+
+    def outcomes(self, partitions: Iterable[int], *, since: int = 0) -> Iterator[RecordedOutcome]:
+        """The outcomes of partitions from a row on, in the order in which they were recorded, archived ones included."""
+        return self._outcomes("outcomes_in", {"rows": json.dumps(list(partitions)), "since": since})
 
     def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
         """Those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""

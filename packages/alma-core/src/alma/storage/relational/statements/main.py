@@ -84,6 +84,7 @@ def _of_projects() -> dict[str, ClauseElement]:
 
 def _of_memories() -> dict[str, ClauseElement]:
     named = (_m.project == given("project"), _m.id.in_(given_in("ids")))
+    within = (_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
     return {
         "memory_insert": inserting(MEMORY, "row"),
         "memory_by_id": sa.select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
@@ -93,9 +94,8 @@ def _of_memories() -> dict[str, ClauseElement]:
         .where(*named),
         "memories": sa.select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
         "memories_named": sa.select(MEMORY).where(*named),
-        "outcomes_in": sa.select(*_recorded())
-        .where(_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
-        .order_by(_m.row),
+        "rows_in": sa.select(_m.row).where(*within).order_by(_m.row),
+        "outcomes_in": sa.select(*_recorded()).where(*within, _m.row >= given("since")).order_by(_m.row),
         "outcomes_named": sa.select(*_recorded()).where(*named).order_by(_m.row),
         "candidates": sa.select(
             *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
