@@ -18,7 +18,12 @@ from alma.text import name_nearest, quoted, shortened
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("compression", "federation", "graph", "llm")
+RESERVED = ("compression", "federation", "graph")
+OF_PACKAGES = {
+    "llm": ("alma_knowledge.llm.configured", "check_llm", "knowledge", "language models are"),
+    "webhooks": ("alma_events.webhooks.configured", "check_webhooks", "events", "webhooks are"),
+}
+"""Blocks of packages beside the core: the module and the function that check one, the extra to install, and what is missing without it."""
 
 _STORES = ("postgres", "qdrant", "pinecone", "chroma", "azure")
 _SECRETS = ("password", "api_key", "postgres.url", "azure.key")
@@ -91,8 +96,9 @@ def _validate(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
         part = _check_mapping(block[name], f"{prefix}{name}.")
         block[name] = {key: value for key, value in part.items() if not is_unset(value, environ)}
     filled = _check_mapping(expand(block, environ, prefix.rstrip(".")), prefix)
-    if "webhooks" in filled:
-        extension("alma_events.webhooks.configured", "events", "webhooks are").check_webhooks(filled["webhooks"], prefix)
+    for name in OF_PACKAGES.keys() & filled.keys():
+        module, check, extra, what = OF_PACKAGES[name]
+        getattr(extension(module, extra, what), check)(filled[name], prefix)
     storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
     if not isinstance(storage_dir, str):
         raise ConfigurationError(f"{prefix}storage_dir: must be text; put it in quotes")

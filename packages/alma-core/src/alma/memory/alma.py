@@ -123,6 +123,7 @@ class ALMA(Recording):
             encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
+            llm=settings.llm,
             create=create,
         )
         return cls(opening.first_room(store, settings.project_id))
@@ -377,6 +378,12 @@ def redacted(alma: ALMA, text: str) -> str:
 def open_records(alma: ALMA, kind: str) -> Records:
     """Returns the small records of one kind in a project, for packages that stand on ALMA. `kind` is two words, as `workflow.checkpoint`."""
     return Records(checked_alma(alma)._room, checked_kind(kind))
+
+
+def configured_llm(alma: ALMA) -> tuple[Mapping[str, object] | None, Path]:
+    """Returns the block `llm` of the configuration that a memory was opened with, for packages that ask a language model, and its folder."""
+    store = checked_alma(alma)._room.latest.store
+    return store.llm, store.folder
 
 
 def release_project(alma: ALMA) -> None:
