@@ -189,6 +189,39 @@ def test_pages_go_through_all_memories_once(client: Opening, served: Served) -> 
     assert asking.get("/v1/projects/shop/memories?count=exact&kind=outcome").json()["total"] == 45
 
 
+def test_pages_by_words_go_through_what_contains_them(client: Opening, served: Served) -> None:
+    for number in range(12):
+        served.alma.learn(
+            "helena" if number % 3 else "victor", f"Task {number}", "success", "canary" if number % 2 else "rolling"
+        )
+    asking, path, found = client(agent="helena"), "/v1/projects/shop/memories?q=Canary+task&limit=2", list[str]()
+    assert asking.get(f"{path}&count=exact&kind=outcome").json()["total"] == 4
+    while path:
+        page = asking.get(path)
+        found += [memory["task_description"] for memory in page.json()["memories"] if memory["kind"] == "outcome"]
+        path = page.links.get("next", {}).get("url", "")
+    assert found == ["Task 11", "Task 7", "Task 5", "Task 1"]
+    assert asking.get("/v1/projects/shop/memories?q=%3F").status_code == 422
+
+
+def test_what_is_in_quarantine_is_a_list_of_its_own(client: Opening, served: Served) -> None:
+    for agent, user in (("helena", None), ("helena", "maria"), ("helena", "tom"), ("victor", None)):
+        served.alma.add_domain_knowledge(agent, "api", ORDER, "noted_by_agent", user_id=user)
+    path, found = "/v1/projects/shop/memories?status=quarantined&limit=1", list[str | None]()
+    assert client("reader", rights=("read",)).get(path).status_code == 403
+    asking = client("maria", agent="helena", user_id="maria")
+    assert asking.get(f"{path}&q=ignore").status_code == 422
+    assert asking.get(f"{path}&kind=outcome").json()["memories"] == []
+    while path:
+        page = asking.get(path)
+        found += [memory["user_id"] for memory in page.json()["memories"]]
+        path = page.links.get("next", {}).get("url", "")
+    assert found == ["maria", None]
+    assert [
+        each["user_id"] for each in client().get("/v1/projects/shop/memories?status=quarantined&user_id=tom").json()["memories"]
+    ] == ["tom"]
+
+
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:
     for place in ("the shop", "the admin page"):
         served.alma.learn("helena", f"{LOGIN} of {place}", "success", FIELDS, task_type="forms")

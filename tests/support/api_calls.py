@@ -49,7 +49,7 @@ CALLS: Mapping[str, Call] = {
     "record_feedback": Call("write", {**AGENT, "memory_id": "$memory", "signal": "thumbs_up"}, ids=True),
     "settle": Call("judge", {**AGENT, "episode_id": "$ended", "outcome": "failure"}),
     "add": Call("write", {**AGENT, "kind": "domain_knowledge", "domain": "api", "fact": "Uses JWT"}, status=201),
-    "list_memories": Call("read", query=AGENT),
+    "list_memories": Call("read", query={**AGENT, "q": "deploy"}),
     "get": Call("read", query=AGENT),
     "forget_memory": Call("forget", query=AGENT),
     "history": Call("read", query=AGENT),

@@ -157,11 +157,12 @@ class AsyncAdmin:
         evidence, episodes, archived memories, what belongs to a user and what was purged here are left out and counted; so are passages
         that a caller gave beside a memory's own text. Memories that are here already are left alone, so the call can be repeated.
         Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for a file that is torn or unsound."""
-    async def list_memories(self, kind: str | None = None, agent: str | None = None, user_id: str | None = None, *, since: datetime.datetime | None = None, limit: int = 100, newest_first: bool = True) -> list[alma.types.memories.AnyMemory]:
+    async def list_memories(self, kind: str | None = None, agent: str | None = None, user_id: str | None = None, *, since: datetime.datetime | None = None, words: str | None = None, limit: int = 100, newest_first: bool = True) -> list[alma.types.memories.AnyMemory]:
         """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
         after `since`. A learned rule is as old as the first outcome behind it.
 
-        This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
+        With `words`, only memories that contain each word of that text, whatever its ending; of more than 100,000 memories the first ones
+        are searched. This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
         listed."""
     async def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> alma.types.reports.MaintenanceReport:
         """Archives the memories that the rules of `forgetting` select, reports their number by rule, and records the run. `undo` brings

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 
-from alma.errors import MemoryNotFoundError, ScopeViolationError
+from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
 from alma.types import UserPreference
 from alma.types.memories import AnyMemory
 from alma.types.provenance import MemoryProvenance
@@ -55,16 +55,32 @@ async def list_memories(
     reader: ReaderDep,
     kind: Annotated[Name | None, Query()] = None,
     since: Annotated[Moment, Query()] = None,
+    q: Annotated[Line | None, Query(description="Only memories that contain all of these words.")] = None,
+    status: Literal["active", "quarantined"] = "active",
     order: Literal["newest", "oldest"] = "newest",
     cursor: Annotated[str | None, Query(max_length=2_000)] = None,
     limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 50,
     count: Literal["exact", "none"] = "none",
 ) -> Page:
-    """Returns memories by the time they were made, a page at a time. Going through all of them is quickest with the oldest first."""
+    """Returns memories by the time they were made, a page at a time. Going through all of them is quickest with the oldest first. Those in
+    quarantine need the right `judge`, and are not searched by words."""
     asked.require("read")
-    filters = {"agent": reader.agent, "user_id": reader.user, "kind": kind, "since": since, "order": order}
+    is_quarantine = status == "quarantined"
+    if is_quarantine:
+        asked.require("judge")
+        if q is not None:
+            raise ValidationError("memories in quarantine are not searched: leave out q, or the status")
+    filters = {
+        "agent": reader.agent,
+        "user_id": reader.user,
+        "kind": kind,
+        "since": since,
+        "q": q,
+        "status": status,
+        "order": order,
+    }
     position = read_cursor(asked, cursor, **filters)
-    listing = Listing(reader, kind, since, newest_first=order == "newest")
+    listing = Listing(reader, kind, since, q, newest_first=order == "newest", is_quarantine=is_quarantine)
 
     def call(alma: "ALMA") -> tuple[list[AnyMemory], Any, int | None]:
         return *listing.page(alma, position, limit), listing.total(alma) if count == "exact" else None
