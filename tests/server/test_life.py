@@ -222,6 +222,38 @@ def test_what_is_in_quarantine_is_a_list_of_its_own(client: Opening, served: Ser
     ] == ["tom"]
 
 
+def test_a_memory_is_edited_unless_it_changed_meanwhile(client: Opening, served: Served) -> None:
+    fact = served.alma.add_domain_knowledge("helena", "auth", "The token lives 60 minutes")
+    asking, path = client(agent="helena"), f"/v1/projects/shop/memories/{fact.id}"
+    tag = asking.get(path).headers["etag"]
+    edited = asking.patch(path, json={"fact": "The token lives 15 minutes"}, headers={"If-Match": tag})
+    assert (edited.status_code, edited.json()["fact"]) == (200, "The token lives 15 minutes")
+    assert edited.json()["source"] == "noted_by_agent"
+    assert (asking.get(path).json(), asking.get(path).headers["etag"]) == (edited.json(), edited.headers["etag"])
+    stale = asking.patch(path, json={"fact": "Third"}, headers={"If-Match": tag})
+    assert (stale.status_code, stale.json()["type"]) == (412, "/problems/changed-meanwhile")
+    assert asking.patch(path, json={"pattern": "sleep"}).status_code == 422
+    assert [entry["operation"] for entry in asking.get(f"{path}/history").json()] == ["add_domain_knowledge", "edit"]
+    person = client("person", agent="helena", source="person")
+    assert person.patch(path, json={"fact": "Third"}).json()["source"] == "noted_by_agent"
+    assert person.patch(path, json={"fact": "Fourth", "source": "user_stated"}).json()["source"] == "user_stated"
+
+
+@pytest.mark.parametrize("user", ["maria", ""])
+def test_a_token_for_one_user_edits_nothing_that_others_read(client: Opening, served: Served, user: str) -> None:
+    shared = served.alma.add_domain_knowledge("helena", "auth", "For all")
+    toms = served.alma.add_user_preference("tom", "tone", "Formal")
+    marias = served.alma.add_user_preference("maria", "tone", "Formal")
+    asking, path = client("bound", agent="helena", user_id=user), "/v1/projects/shop/memories"
+    statuses = [
+        asking.patch(f"{path}/{shared.id}", json={"fact": "x"}).status_code,
+        asking.patch(f"{path}/{toms.id}", json={"preference": "x"}).status_code,
+        asking.patch(f"{path}/{marias.id}", json={"preference": "x"}).status_code,
+    ]
+    assert statuses == ([403, 404, 200] if user else [200, 404, 404])
+    assert client("victor", agent="victor").patch(f"{path}/{shared.id}", json={"fact": "x"}).status_code == 404
+
+
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:
     for place in ("the shop", "the admin page"):
         served.alma.learn("helena", f"{LOGIN} of {place}", "success", FIELDS, task_type="forms")

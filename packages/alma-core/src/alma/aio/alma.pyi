@@ -288,6 +288,16 @@ class AsyncALMA(AsyncAdmin):
         workflow as the user has it."""
     async def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+    async def edit(self, /, memory: alma.types.memories.AnyMemory, **fields: typing.Any) -> alma.types.memories.AnyMemory:
+        """Changes fields of a stated memory, and returns it as it is stored now. `memory` is as it was read.
+
+        Of a preference `category`, `preference` and `source`, of a fact `domain`, `fact` and `source`, of an anti-pattern `pattern`, `why_bad` and
+        `better_alternative`, of a heuristic `condition` and `strategy`, of a registered kind any of its fields. The memory keeps its id, its
+        usage and its history, and counts as stated now; `undo` takes the edit back. A text that became suspicious puts it into quarantine.
+
+        `ConflictError` if these fields changed since it was read, `MemoryNotFoundError` if it was forgotten, `ValidationError` for another field,
+        and for a memory that was not stated: an outcome, a conversation, a learned rule. `ScopeViolationError` for a domain that the agent may not
+        learn in."""
     def episode(self, agent: str, task: str, *, user_id: str | None = None, task_type: str | None = None, episode_id: str | None = None, run_id: str | None = None, thread_id: str | None = None, top_k: int = 5, memories: alma.types.slice.MemorySlice | None = None, deferred: bool = False) -> alma.aio.workers.Opening[AsyncEpisode]:
         """Begins an attempt at a task: retrieves what matters for it, and records what was shown and done, and the outcome.
 

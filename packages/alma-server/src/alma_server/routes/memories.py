@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.types import UserPreference
-from alma.types.memories import AnyMemory
+from alma.types import DomainKnowledge, UserPreference
+from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Reason, RetrievalExplanation
 from alma.types.reports import HistoryEntry
@@ -14,12 +14,12 @@ from alma_server.asking import AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.paging import LARGEST_PAGE, make_cursor, read_cursor, show_next
 from alma_server.routes.answers import Forgotten, Learned, Page, forgotten_by
-from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Line, Moment, Name
+from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Edit, Line, Moment, Name
 from alma_server.routes.jobs import Jobs
 from alma_server.routes.listing import Listing, get_with_held
 from alma_server.routes.places import place
 from alma_server.routes.scope import Reader, ReaderDep, fields_of, forget_named, forget_preferences
-from alma_server.tags import check_match, show_tag
+from alma_server.tags import check_match, content_tag, show_tag
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -101,6 +101,16 @@ async def get(memory_id: str, asked: AskedDep, reader: ReaderDep, if_none_match:
     return memory
 
 
+@router.patch("/memories/{memory_id}", operation_id="edit")
+async def edit(memory_id: str, body: Edit, asked: AskedDep, reader: ReaderDep, if_match: Tags = None) -> AnyMemory:
+    """Changes texts of a stated memory: a preference, a fact, a warning, a strategy, one of the project's own kinds. It keeps its id and its
+    history, and undo takes the edit back. With `If-Match` only if it has not changed. A text that became suspicious puts it in quarantine."""
+    asked.require("write")
+    memory = await asked.write(lambda alma: _edit(alma, asked, reader, memory_id, body))
+    asked.respond("ETag", content_tag(memory.model_dump(mode="json")))
+    return memory
+
+
 @router.delete("/memories/{memory_id}", operation_id="forget_memory")
 async def forget_memory(
     memory_id: str, asked: AskedDep, reader: ReaderDep, purge: bool = False, if_match: Tags = None
@@ -176,6 +186,24 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
         del given["source"]
         who |= {"source": NOTED_BY_AGENT} if asked.access.source == "agent" else {}
     return {**given, **who}
+
+
+def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Edit) -> AnyMemory:
+    memory = reader.memory(alma, memory_id)
+    check_match(asked, memory.model_dump(mode="json"))
+    if not reader.owns(memory):
+        raise ScopeViolationError("this memory is shared with the token's agent, not its own")
+    if not reader.is_for_all_users and memory.user_id != reader.user:
+        raise ScopeViolationError("this memory is of no user; a token for one user cannot edit it")
+    given = {name: getattr(body, name) for name in body.model_fields_set}
+    if isinstance(memory, CustomMemory):
+        taken = given.pop("fields", None) or {}
+        if given or "memory" in taken:
+            raise ValidationError("a memory of a registered kind is edited by its fields")
+        return alma.edit(memory, **taken)
+    if isinstance(memory, DomainKnowledge | UserPreference) and asked.access.source == "agent":
+        given.setdefault("source", NOTED_BY_AGENT)
+    return alma.edit(memory, **given)
 
 
 def _forget(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, purge: bool) -> Forgotten:
