@@ -254,6 +254,26 @@ def test_a_token_for_one_user_edits_nothing_that_others_read(client: Opening, se
     assert client("victor", agent="victor").patch(f"{path}/{shared.id}", json={"fact": "x"}).status_code == 404
 
 
+@pytest.mark.parametrize(("user", "number"), [("maria", 5), ("", 2), ("*", 8)])
+@pytest.mark.parametrize("agent", ["helena", "*"])
+def test_a_token_for_a_user_counts_what_it_may_read(client: Opening, served: Served, user: str, number: int, agent: str) -> None:
+    for whose in (None, None, "maria", "maria", "maria", "tom", "tom", "tom"):
+        served.alma.learn("helena", LOGIN, "success", user_id=whose)
+    served.alma.learn("of-tom", LOGIN, "success", user_id="tom")
+    served.alma.add_user_preference("tom", "tone", "Formal")
+    asking = client(agent=agent, user_id=user, projects=("shop",))
+    found = asking.get("/v1/projects/shop/stats").json()
+    legacy = asking.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "alma_stats", "arguments": {}}}
+    )
+    others = 2 if (agent, user) == ("*", "*") else 0
+    assert found["total"] == sum(found["by_kind"].values()) == number + others
+    assert sum(sum(counts.values()) for counts in found["by_agent"].values()) == number + others
+    assert f'"total_count": {number + others}' in legacy.json()["result"]["content"][0]["text"]
+    assert (found["database_bytes"] is None) is ((agent, user) != ("*", "*"))
+    assert ("of-tom" in asking.get("/v1/projects/shop/agents").json()["names"]) is ((agent, user) == ("*", "*"))
+
+
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:
     for place in ("the shop", "the admin page"):
         served.alma.learn("helena", f"{LOGIN} of {place}", "success", FIELDS, task_type="forms")

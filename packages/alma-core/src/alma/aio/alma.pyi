@@ -125,8 +125,9 @@ class AsyncAdmin:
         The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
         Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
         empty report."""
-    async def get_stats(self, agent: str | None = None) -> alma.types.reports.Stats:
-        """Returns the content of the project, or of one agent in it, in numbers."""
+    async def get_stats(self, agent: str | None = None, *, users: collections.abc.Collection[str] | None = None) -> alma.types.reports.Stats:
+        """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+        these; the number of journal records and the size are those of all."""
     async def history(self, memory_id: str) -> list[alma.types.reports.HistoryEntry]:
         """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone. `rule/` and an id name the
         record of a rule.
@@ -486,8 +487,9 @@ class AsyncALMA(AsyncAdmin):
     @typing.overload
     async def settle(self, *, outcome: str | bool | alma.types.kinds.Verdict, run_id: str, reason: str | None = None, source: str | alma.types.kinds.VerdictSource | None = None) -> list[alma.types.episodes.EpisodeRecord]:
         ...
-    async def stats(self, agent: str | None = None) -> alma.types.reports.Stats:
-        """Returns the content of the project, or of one agent in it, in numbers."""
+    async def stats(self, agent: str | None = None, *, users: collections.abc.Collection[str] | None = None) -> alma.types.reports.Stats:
+        """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+        these; the number of journal records and the size are those of all."""
     @property
     def storage(self) -> alma.protocols.stores.Store: ...
     async def strategies(self, task: str | None = None, agent: str | None = None, *, task_type: str | None = None, user_id: str | None = None, among: collections.abc.Sequence[str] | None = None, explore: bool = False, seed: int | None = None, include_steps: bool = False, limit: int = 20) -> alma.types.strategies.StrategyTable:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 
@@ -38,7 +38,7 @@ from alma.types.overview import (
     UsageView,
 )
 from alma.types.reports import Stats
-from alma.types.scope import Access, Partition, access, agent_in
+from alma.types.scope import Access, Partition, access, agent_in, user_in
 from alma.types.strategies import WORKS, Range
 from alma_learning import Table, interval
 
@@ -57,12 +57,19 @@ RUNS_A_GROUP = 10
 MOST_GROUPS = 30
 
 
-def get_stats(room: Room, agent: str | None = None) -> Stats:
-    """Returns the content of the project, or of one agent in it, in numbers."""
+def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | None = None) -> Stats:
+    """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+    these; the number of journal records and the size are those of all."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    counts = [count for count in room.project.counts() if owner in (None, count.partition.agent)]
+    shown = None if users is None else {None, *(args.checked_name(user, "users") for user in args.checked_items(users, "users"))}
+    counts = [
+        count
+        for count in room.project.counts()
+        if owner in (None, count.partition.agent) and (shown is None or count.partition.user_id in shown)
+    ]
+    rules = [rule for rule in each_rule(room, agent=owner) if shown is None or user_in(rule.record.owner) in shown]
     held = [(owner_label(count.partition), count.partition.kind, count.count) for count in counts]
-    held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in each_rule(room, agent=owner)]
+    held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in rules]
     by_kind, by_agent = Counter[str](), defaultdict[str, Counter[str]](Counter)
     for name, kind, number in held:
         by_kind[kind] += number
