@@ -15,7 +15,6 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TYPES = join(ROOT, "node_modules", "@types");
 const PUBLISHED_ADDRESS = "http://localhost:8765";
 const ANY_ADDRESS = /http:\/\/(localhost|127\.0\.0\.1):8765/;
-const OFFLINE = ["--offline", "--no-audit", "--no-fund", "--no-package-lock"];
 const MOST_BYTES = 8_000;
 let folder, tarball, server;
 
@@ -31,8 +30,8 @@ async function run(cwd, command, ...args) {
 const node = (cwd, ...args) => run(cwd, process.execPath, ...args);
 const tool = (cwd, path, ...args) => node(cwd, join(ROOT, "node_modules", path), ...args);
 
-/** Returns the folder of a program that has the packed package, with the address of the tests' server for the published one. */
-async function installed(name, ...files) {
+/** Returns the folder of a program beside the packed package, with the address of the tests' server for the published one. */
+async function prepared(name, ...files) {
   const program = join(folder, name);
   await cp(join(ROOT, "test", "fixtures", name), program, { recursive: true });
   for (const file of files) {
@@ -40,7 +39,6 @@ async function installed(name, ...files) {
     assert.ok(text.includes(PUBLISHED_ADDRESS));
     await writeFile(join(program, file), text.replaceAll(PUBLISHED_ADDRESS, server.baseUrl));
   }
-  await run(program, "npm", "install", ...OFFLINE, tarball);
   return program;
 }
 
@@ -48,6 +46,8 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "alma-packed-"));
   const [packed] = JSON.parse(await run(ROOT, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", folder));
   tarball = join(folder, packed.filename);
+  await writeFile(join(folder, "package.json"), "{}");
+  await run(folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", tarball);
   server = await Server.start();
   const text = await readFile(server.file, "utf8");
   await writeFile(server.file, text.replace("project_id: shop", "project_id: my-project"));
@@ -74,19 +74,19 @@ it("the types are those of the server's document, and the reference is of the so
 });
 
 it("the quick start of the published README runs, as an ES module", async () => {
-  const said = await node(await installed("esm", "main.mjs"), "main.mjs");
+  const said = await node(await prepared("esm", "main.mjs"), "main.mjs");
   assert.match(said, /^\[\]\n/);
 });
 
 it("the quick start of the published documentation runs, as CommonJS", async () => {
-  const program = await installed("cjs", "main.js");
+  const program = await prepared("cjs", "main.js");
   assert.equal(await node(program, "main.js"), "0 function\n");
   const { stats } = await new ALMA(server.config).stats("dev-agent");
   assert.deepEqual([stats.project_id, stats.outcomes_count], ["my-project", 1]);
 });
 
 it("all examples of the published README compile strictly, and run", async () => {
-  const program = await installed("node16", "main.ts");
+  const program = await prepared("node16", "main.ts");
   await tool(program, "typescript/bin/tsc", "-p", ".", "--typeRoots", TYPES);
   const said = await node(program, "main.js");
   assert.match(said, /Server healthy with \d+ memories/);
@@ -102,7 +102,6 @@ for (const page of ["docs/guides/typescript.md", "packages/alma-memory-js/README
     await mkdir(program);
     await writeFile(join(program, "package.json"), '{ "private": true, "type": "module" }');
     await writeFile(join(program, "main.ts"), blocks.join("\n").replace(ANY_ADDRESS, server.baseUrl).replace('"shop"', '"my-project"'));
-    await run(program, "npm", "install", ...OFFLINE, tarball);
     const options = ["--module", "node16", "--target", "es2022", "--strict", "--exactOptionalPropertyTypes", "--types", "node", "--typeRoots", TYPES];
     await tool(program, "typescript/bin/tsc", ...options, "main.ts");
     await node(program, "main.js");
@@ -110,7 +109,7 @@ for (const page of ["docs/guides/typescript.md", "packages/alma-memory-js/README
 }
 
 it("a bundler resolves the types, and the client stays small", async () => {
-  const program = await installed("bundler");
+  const program = await prepared("bundler");
   await tool(program, "typescript/bin/tsc", "-p", ".");
   const sizeOf = async (contents) => {
     const options = { bundle: true, minify: true, format: "esm", write: false, stdin: { contents, resolveDir: program } };
