@@ -92,7 +92,7 @@ def test_what_was_forgotten_comes_back_by_an_undo(client: Opening) -> None:
 def test_a_memory_of_each_kind_is_added_and_grows_where_it_is_a_conversation(client: Opening) -> None:
     asking = client(agent="helena")
     given: list[dict[str, Any]] = [
-        {"kind": "user_preference", "category": "style", "preference": "Short answers"},
+        {"kind": "user_preference", "user_id": "maria", "category": "style", "preference": "Short answers"},
         {"kind": "domain_knowledge", "domain": "api", "fact": "Uses JWT"},
         {"kind": "anti_pattern", "pattern": "sleep()", "why_bad": "Flaky", "better_alternative": "Explicit waits"},
         {"kind": "heuristic", "condition": "a form has a date", "strategy": "Try the 31st"},
@@ -101,7 +101,7 @@ def test_a_memory_of_each_kind_is_added_and_grows_where_it_is_a_conversation(cli
     for each in given:
         made = asking.post("/v1/projects/shop/memories", json=each)
         assert (made.status_code, made.json().get("kind")) == (201, each["kind"]), made.text
-        assert asking.get(made.headers["location"]).json() == made.json()
+        assert asking.get(made.headers["location"], params={"user_id": "maria"}).json() == made.json()
     more = {**given[-1], "messages": [*given[-1]["messages"], {"role": "assistant", "content": "In /var/log."}]}
     assert len(asking.post("/v1/projects/shop/memories", json=more).json()["turns"]) == 2
     assert len(asking.get("/v1/projects/shop/memories", params={"kind": "conversation"}).json()["memories"]) == 1
