@@ -103,7 +103,7 @@ CALLS: Mapping[str, Call] = {
 }
 """A request for each operation but those that need no right."""
 
-WITHOUT_RIGHTS = ("live", "ready", "version", "whoami")
+WITHOUT_RIGHTS = ("begin_session", "live", "ready", "version", "whoami")
 """Operations that need no right."""
 
 OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token", "metrics")
