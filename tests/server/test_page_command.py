@@ -58,7 +58,7 @@ def test_the_address_that_is_printed_lets_one_browser_in(folder: Path) -> None:
 
 def test_it_listens_on_this_machine_alone_whatever_the_configuration_says(folder: Path) -> None:
     with (folder / ".alma" / "config.yaml").open("a") as config:
-        config.write("  server: {host: 0.0.0.0, insecure_public: true, workers: 2, port: 0}\n")
+        config.write("  server: {host: 0.0.0.0, workers: 2, port: 0}\n")
     with opened(folder) as address:
         assert address.startswith("http://127.0.0.1:")
 
