@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 
 from alma.errors import ScopeViolationError
+from alma.protocols import ListsProjects
 from alma.types.overview import Timeline
 from alma.types.reports import ReviewReport, VerifyReport
 from alma_access import ANY
@@ -45,7 +46,7 @@ async def projects(asked: AskedDep) -> Names:
     asked.require("read")
     if ANY not in asked.access.projects:
         return Names(names=sorted(asked.access.projects))
-    return await asked.service.work.reads.run(lambda: Names(names=sorted(_any_memory(asked).storage.project_names())))
+    return await asked.service.work.reads.run(lambda: Names(names=_stored_projects(_any_memory(asked))))
 
 
 @store_router.get("/verify", operation_id="verify")
@@ -57,6 +58,11 @@ async def verify(asked: AskedDep) -> VerifyReport:
     if ANY not in asked.access.projects:
         raise ScopeViolationError("this token is for some projects; this call reaches all of the store")
     return await asked.service.work.reads.run(lambda: _any_memory(asked).verify())
+
+
+def _stored_projects(alma: "ALMA") -> list[str]:
+    storage = alma.storage
+    return sorted(storage.project_names()) if isinstance(storage, ListsProjects) else [alma.project_id]
 
 
 def _any_memory(asked: Asked) -> "ALMA":

@@ -101,10 +101,11 @@ def timeline(room: Room, agent: str | None = None, *, users: Collection[str] | N
     for rule in rules:
         by_day[from_micros(rule.row.first_at).date()][rule.kind.value] += 1
     formed = {one.day: one.count for one in _formed(room, rules)}
-    return Timeline(days=tuple(_day(day, by_day[day], *results[day], formed.get(day, 0)) for day in sorted({*by_day, *formed})))
+    return Timeline(days=tuple(_day(day, by_day[day], results[day], formed.get(day, 0)) for day in sorted({*by_day, *formed})))
 
 
-def _day(day: date, by_kind: Counter[str], judged: float, successes: float, formed: int) -> DayView:
+def _day(day: date, by_kind: Counter[str], results: Sequence[float], formed: int) -> DayView:
+    judged, successes = results
     lower, upper = interval(successes, judged) if judged else (0.0, 1.0)
     return DayView(
         day=day,
