@@ -165,6 +165,18 @@ async def test_the_size_and_the_state_are_told(alma: ALMA) -> None:
     assert (health["status"], health["project_id"], health["acts_as"]) == ("ok", "shop", "any agent, any user")
 
 
+@pytest.mark.parametrize(("user", "number"), [("maria", 2), (NONE, 1), ("*", 4)])
+async def test_a_bound_client_counts_what_it_may_read(alma: ALMA, user: str, number: int) -> None:
+    for whose in (None, "maria", "tom", "tom"):
+        alma.learn("helena", "Deploy", "success", user_id=whose)
+    counts = answer(await call(alma, "alma_stats", Access("helena", user)))
+    assert (counts["total"], counts["by_kind"], counts["by_agent"]) == (
+        number,
+        {"outcome": number},
+        {"helena": {"outcome": number}},
+    )
+
+
 async def test_a_verdict_may_come_later(alma: ALMA) -> None:
     with alma.episode("helena", "Test the login form", run_id="r1") as episode:
         episode.end(source="agent")

@@ -179,7 +179,7 @@ def test_what_a_token_reads_holds_no_word_of_others(world: World, operation: str
 
 def unnamed(world: World, client: TestClient, operation: str, own: dict[str, str], **ids: str) -> Response:
     """Sends a request that names neither helena nor maria."""
-    method, path = OPERATIONS[operation]
+    method, _ = OPERATIONS[operation]
     call = CALLS[operation]
     query = {name: value for name, value in call.query.items() if name not in ("agent", "user_id", "actor")}
     if "agent" in call.query:
@@ -188,7 +188,7 @@ def unnamed(world: World, client: TestClient, operation: str, own: dict[str, str
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name not in ("agent", "user_id", "actor")}
         body |= own if "agent" in call.body else {}
-    return client.request(method, path.format(**{**world.names, **ids}), params=query, json=body)
+    return client.request(method, world.address(operation, **ids), params=query, json=body)
 
 
 def _with(value: Any, memory: str) -> Any:

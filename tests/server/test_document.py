@@ -17,6 +17,7 @@ OWN = {
         "version",
         "metrics",
         "whoami",
+        "begin_session",
         "list_tokens",
         "create_token",
         "revoke_token",

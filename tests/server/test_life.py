@@ -189,6 +189,91 @@ def test_pages_go_through_all_memories_once(client: Opening, served: Served) -> 
     assert asking.get("/v1/projects/shop/memories?count=exact&kind=outcome").json()["total"] == 45
 
 
+def test_pages_by_words_go_through_what_contains_them(client: Opening, served: Served) -> None:
+    for number in range(12):
+        served.alma.learn(
+            "helena" if number % 3 else "victor", f"Task {number}", "success", "canary" if number % 2 else "rolling"
+        )
+    asking, path, found = client(agent="helena"), "/v1/projects/shop/memories?q=Canary+task&limit=2", list[str]()
+    assert asking.get(f"{path}&count=exact&kind=outcome").json()["total"] == 4
+    while path:
+        page = asking.get(path)
+        found += [memory["task_description"] for memory in page.json()["memories"] if memory["kind"] == "outcome"]
+        path = page.links.get("next", {}).get("url", "")
+    assert found == ["Task 11", "Task 7", "Task 5", "Task 1"]
+    assert asking.get("/v1/projects/shop/memories?q=%3F").status_code == 422
+
+
+def test_what_is_in_quarantine_is_a_list_of_its_own(client: Opening, served: Served) -> None:
+    for agent, user in (("helena", None), ("helena", "maria"), ("helena", "tom"), ("victor", None)):
+        served.alma.add_domain_knowledge(agent, "api", ORDER, "noted_by_agent", user_id=user)
+    path, found = "/v1/projects/shop/memories?status=quarantined&limit=1", list[str | None]()
+    assert client("reader", rights=("read",)).get(path).status_code == 403
+    asking = client("maria", agent="helena", user_id="maria")
+    assert asking.get(f"{path}&q=ignore").status_code == 422
+    assert asking.get(f"{path}&kind=outcome").json()["memories"] == []
+    while path:
+        page = asking.get(path)
+        found += [memory["user_id"] for memory in page.json()["memories"]]
+        path = page.links.get("next", {}).get("url", "")
+    assert found == ["maria", None]
+    assert [
+        each["user_id"] for each in client().get("/v1/projects/shop/memories?status=quarantined&user_id=tom").json()["memories"]
+    ] == ["tom"]
+
+
+def test_a_memory_is_edited_unless_it_changed_meanwhile(client: Opening, served: Served) -> None:
+    fact = served.alma.add_domain_knowledge("helena", "auth", "The token lives 60 minutes")
+    asking, path = client(agent="helena"), f"/v1/projects/shop/memories/{fact.id}"
+    tag = asking.get(path).headers["etag"]
+    edited = asking.patch(path, json={"fact": "The token lives 15 minutes"}, headers={"If-Match": tag})
+    assert (edited.status_code, edited.json()["fact"]) == (200, "The token lives 15 minutes")
+    assert edited.json()["source"] == "noted_by_agent"
+    assert (asking.get(path).json(), asking.get(path).headers["etag"]) == (edited.json(), edited.headers["etag"])
+    stale = asking.patch(path, json={"fact": "Third"}, headers={"If-Match": tag})
+    assert (stale.status_code, stale.json()["type"]) == (412, "/problems/changed-meanwhile")
+    assert asking.patch(path, json={"pattern": "sleep"}).status_code == 422
+    assert [entry["operation"] for entry in asking.get(f"{path}/history").json()] == ["add_domain_knowledge", "edit"]
+    person = client("person", agent="helena", source="person")
+    assert person.patch(path, json={"fact": "Third"}).json()["source"] == "noted_by_agent"
+    assert person.patch(path, json={"fact": "Fourth", "source": "user_stated"}).json()["source"] == "user_stated"
+
+
+@pytest.mark.parametrize("user", ["maria", ""])
+def test_a_token_for_one_user_edits_nothing_that_others_read(client: Opening, served: Served, user: str) -> None:
+    shared = served.alma.add_domain_knowledge("helena", "auth", "For all")
+    toms = served.alma.add_user_preference("tom", "tone", "Formal")
+    marias = served.alma.add_user_preference("maria", "tone", "Formal")
+    asking, path = client("bound", agent="helena", user_id=user), "/v1/projects/shop/memories"
+    statuses = [
+        asking.patch(f"{path}/{shared.id}", json={"fact": "x"}).status_code,
+        asking.patch(f"{path}/{toms.id}", json={"preference": "x"}).status_code,
+        asking.patch(f"{path}/{marias.id}", json={"preference": "x"}).status_code,
+    ]
+    assert statuses == ([403, 404, 200] if user else [200, 404, 404])
+    assert client("victor", agent="victor").patch(f"{path}/{shared.id}", json={"fact": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize(("user", "number"), [("maria", 5), ("", 2), ("*", 8)])
+@pytest.mark.parametrize("agent", ["helena", "*"])
+def test_a_token_for_a_user_counts_what_it_may_read(client: Opening, served: Served, user: str, number: int, agent: str) -> None:
+    for whose in (None, None, "maria", "maria", "maria", "tom", "tom", "tom"):
+        served.alma.learn("helena", LOGIN, "success", user_id=whose)
+    served.alma.learn("of-tom", LOGIN, "success", user_id="tom")
+    served.alma.add_user_preference("tom", "tone", "Formal")
+    asking = client(agent=agent, user_id=user, projects=("shop",))
+    found = asking.get("/v1/projects/shop/stats").json()
+    legacy = asking.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "alma_stats", "arguments": {}}}
+    )
+    others = 2 if (agent, user) == ("*", "*") else 0
+    assert found["total"] == sum(found["by_kind"].values()) == number + others
+    assert sum(sum(counts.values()) for counts in found["by_agent"].values()) == number + others
+    assert f'"total_count": {number + others}' in legacy.json()["result"]["content"][0]["text"]
+    assert (found["database_bytes"] is None) is ((agent, user) != ("*", "*"))
+    assert ("of-tom" in asking.get("/v1/projects/shop/agents").json()["names"]) is ((agent, user) == ("*", "*"))
+
+
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:
     for place in ("the shop", "the admin page"):
         served.alma.learn("helena", f"{LOGIN} of {place}", "success", FIELDS, task_type="forms")

@@ -28,6 +28,7 @@ class Call:
     """How an operation is called, which right it needs, and what it answers to a token that may do so.
 
     `reaches_all` says that a token for one user cannot; `ids` that the body has ids, of which those that a token may not read are unknown.
+    `names` has other names for parts of the path than the usual ones.
     """
 
     right: str
@@ -36,6 +37,7 @@ class Call:
     status: int = 200
     reaches_all: bool = False
     ids: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 CALLS: Mapping[str, Call] = {
@@ -49,8 +51,9 @@ CALLS: Mapping[str, Call] = {
     "record_feedback": Call("write", {**AGENT, "memory_id": "$memory", "signal": "thumbs_up"}, ids=True),
     "settle": Call("judge", {**AGENT, "episode_id": "$ended", "outcome": "failure"}),
     "add": Call("write", {**AGENT, "kind": "domain_knowledge", "domain": "api", "fact": "Uses JWT"}, status=201),
-    "list_memories": Call("read", query=AGENT),
+    "list_memories": Call("read", query={**AGENT, "q": "deploy"}),
     "get": Call("read", query=AGENT),
+    "edit": Call("write", {"fact": "The tokens live 15 minutes"}, query=AGENT, names={"memory_id": "$fact"}),
     "forget_memory": Call("forget", query=AGENT),
     "history": Call("read", query=AGENT),
     "provenance": Call("read", query=AGENT),
@@ -103,7 +106,7 @@ CALLS: Mapping[str, Call] = {
 }
 """A request for each operation but those that need no right."""
 
-WITHOUT_RIGHTS = ("live", "ready", "version", "whoami")
+WITHOUT_RIGHTS = ("begin_session", "live", "ready", "version", "whoami")
 """Operations that need no right."""
 
 OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token", "metrics")
@@ -149,6 +152,7 @@ class World:
         """Adds memories, episodes, a state and an export, which the requests name from now on."""
         alma, (shared, for_maria, wanted, task, state) = self.served.alma, SECRETS
         memory = alma.learn("helena", f"Deploy the {for_maria}", "success", f"canary {for_maria}", user_id="maria")
+        fact = alma.add_domain_knowledge("helena", "deploy", f"The {for_maria} deploys by day", user_id="maria")
         alma.add_domain_knowledge("helena", "deploy", f"The {shared} deploys at night")
         alma.add_user_preference("maria", "style", f"Never without a {wanted}", agent="helena")
         ended = alma.episode("helena", f"Deploy the {task}", user_id="maria")
@@ -158,7 +162,7 @@ class World:
         alma.checkpoint("deploy", {"step": state}, user_id="maria")
         config = WebhookConfig("https://127.0.0.1:9999/alma", users="all", allow=["127.0.0.1"])
         webhook = Endpoints(alma).add(config, owner="another", since=0)
-        self.names |= {"webhook_id": webhook.id, "position": "1.0"}
+        self.names |= {"$fact": fact.id, "webhook_id": webhook.id, "position": "1.0"}
         self.names |= {"$memory": memory.id, "memory_id": memory.id, "$ended": ended.id, "episode_id": running.id}
 
     def export(self, client: TestClient) -> None:
@@ -167,10 +171,16 @@ class World:
         while self.send(client, "get_job").json()["status"] != "done":
             pass
 
+    def address(self, operation: str, **other: Any) -> str:
+        """The path of an operation, with other names where they are given."""
+        call = CALLS.get(operation, Call(""))
+        usual = {**self.names, **{part: self.names[name] for part, name in call.names.items()}}
+        return OPERATIONS[operation][1].format(**{**usual, **other})
+
     def send(self, client: TestClient, operation: str, **other: Any) -> Response:
         """Sends the request of an operation, with other names where they are given."""
-        (method, path), call, given = OPERATIONS[operation], CALLS[operation], {**self.names, **other}
-        body, address = _filled(call.body, given), path.format(**given)
+        (method, _), call, given = OPERATIONS[operation], CALLS[operation], {**self.names, **other}
+        body, address = _filled(call.body, given), self.address(operation, **other)
         if isinstance(body, bytes):
             lines = {"Content-Type": "application/x-ndjson"}
             return client.request(method, address, params=call.query, content=body, headers=lines)

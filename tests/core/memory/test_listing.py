@@ -67,6 +67,48 @@ def test_what_is_forgotten_and_what_is_elsewhere_is_not_listed(shop: ALMA) -> No
 
 
 @pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"words": "Tokens expired"}, ["outcome", "domain_knowledge", "conversation"]),
+        ({"words": "expires", "kind": "conversation"}, ["conversation"]),
+        ({"words": "token", "user_id": "maria"}, ["user_preference"]),
+        ({"words": "token", "limit": 1, "newest_first": False}, ["user_preference"]),
+        ({"words": "naive cafe"}, ["domain_knowledge"]),
+        ({"words": "refresh"}, ["outcome"]),
+        ({"words": "猫"}, ["domain_knowledge"]),
+        ({"words": "token nowhere"}, []),
+    ],
+)
+def test_a_list_by_words_has_what_contains_all_of_them(
+    alma: ALMA, clock: ManualClock, wanted: dict[str, Any], expected: list[str]
+) -> None:
+    for add in (
+        lambda: alma.add_user_preference("maria", "tone", "Never print a token"),
+        lambda: alma.add_conversation([("maria", "My token expires!"), ("dev", "I see.")], "dev", "s1"),
+        lambda: alma.add_domain_knowledge("dev", "auth", "A token expired in the naïve café; 我的猫"),
+        lambda: alma.learn("dev", "Log in", "failure", "refresh", error_message="token expired"),
+    ):
+        add()
+        clock.advance(days=1)
+    assert [memory.kind for memory in alma.list_memories(**wanted)] == expected
+
+
+def test_a_list_by_words_has_the_rules_that_were_learned(alma: ALMA) -> None:
+    for number in range(4):
+        alma.learn("dev", f"Deploy service {number}", "success", "canary first")
+    rules = [memory.id for memory in alma.list_memories("heuristic")]
+    assert rules
+    assert [memory.id for memory in alma.list_memories("heuristic", words="Canaries")] == rules
+    assert alma.list_memories("heuristic", words="canary nowhere") == []
+
+
+def test_a_list_by_words_has_no_memory_that_was_forgotten(alma: ALMA) -> None:
+    fact = alma.add_domain_knowledge("dev", "auth", "A token expires")
+    alma.forget(memory_ids=[fact.id])
+    assert alma.list_memories(words="token") == []
+
+
+@pytest.mark.parametrize(
     ("wanted", "error", "match"),
     [
         ({"kind": "meting_note"}, ValidationError, "did you mean 'meeting_note'"),
@@ -74,6 +116,7 @@ def test_what_is_forgotten_and_what_is_elsewhere_is_not_listed(shop: ALMA) -> No
         ({"agent": ""}, ScopeViolationError, "agent"),
         ({"limit": 0}, ValidationError, "limit is 0"),
         ({"limit": True}, ValidationError, "limit"),
+        ({"words": "?!"}, ValidationError, "words contains no word"),
         ({"since": "yesterday"}, ValidationError, "since must be a datetime"),
     ],
 )

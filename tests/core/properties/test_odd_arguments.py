@@ -142,6 +142,7 @@ class Shop:
             "add": {"kind": "heuristic", "agent": "helena", "condition": "c", "strategy": "s"},
             "register_memory_type": {"kind": CustomMemoryType("note", {"title": str, "count": int | None}, ["title"])},
             "add_many": {"memories": []},
+            "edit": {"memory": alma.add_domain_knowledge("helena", "d", "f"), "fact": "g"} if name == "edit" else {},
             "provenance": {"memory_id": memory},
             "record_usage": {"retrieved_memory_ids": [memory], "used_memory_ids": [memory], "agent": "helena"},
             "record_feedback": {"memory_id": memory, "signal": "used", "agent": "helena"},

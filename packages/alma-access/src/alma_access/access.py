@@ -48,6 +48,13 @@ class Access:
         """True when the client names the user itself."""
         return self.user_id == ANY
 
+    @property
+    def users(self) -> tuple[str, ...] | None:
+        """Users whose memories the client reads, beside those of no user; `None` for any."""
+        if self.is_for_all_users:
+            return None
+        return () if self.user_id == NONE else (self.user_id,)
+
     def require(self, right: str) -> None:
         """Raises `ScopeViolationError` unless the client has the right."""
         if right not in self.rights:

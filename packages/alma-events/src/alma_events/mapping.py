@@ -78,7 +78,9 @@ UNDO, PURGE, IMPORT = "undo", "purge", "import"
 OPERATIONS: Mapping[str, Meaning] = {
     **dict.fromkeys(("learn", "add_user_preference", "add_domain_knowledge", "add_anti_pattern", "add_heuristic"), ONE),
     "episode_step": Meaning(makes_one=True),
-    **dict.fromkeys(("learn_many", "add", "add_many", "add_conversation", "episode_begin", "release_quarantined"), SEVERAL),
+    **dict.fromkeys(
+        ("learn_many", "add", "add_many", "add_conversation", "episode_begin", "edit", "release_quarantined"), SEVERAL
+    ),
     "episode_end": Meaning(makes_one=True, ended=Type.EPISODE_ENDED),
     "episode_abandon": Meaning(ended=Type.EPISODE_ENDED),
     "episode_suspend": SEVERAL,  # it may hold the beginning

@@ -70,8 +70,9 @@ def _config(calls: Calls) -> dict[str, Any]:
 
 
 def _agents(calls: Calls) -> dict[str, Any]:
-    own = calls.access_to("read").agent
-    rules, counts = calls.alma.agents, calls.alma.get_stats(None if own == ANY else own).by_agent
+    who = calls.access_to("read")
+    own = who.agent
+    rules, counts = calls.alma.agents, calls.alma.get_stats(None if own == ANY else own, users=who.users).by_agent
     names = sorted({*rules, *counts} if own == ANY else {own})
     return {
         name: {"rules": rules[name].model_dump(mode="json") if name in rules else None, "memories": counts.get(name, {})}

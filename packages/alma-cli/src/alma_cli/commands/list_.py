@@ -20,6 +20,7 @@ def list_(
     since: Annotated[
         datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS, metavar=TIME)
     ] = None,
+    words: Annotated[str | None, typer.Option(help="Only what contains all of these words.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 20,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest, not with the newest.")] = False,
     config: ConfigOption = None,
@@ -31,13 +32,14 @@ def list_(
     Examples:
       alma list
       alma list --kind anti_pattern --agent helena --limit 50
+      alma list --words "token expired"
       alma list --since 2026-03-01 --json
     """
     from alma import ALMA
 
     with ALMA.from_config(config_path(config), create=False) as alma:
         wanted = limit + 1 if 0 < limit < LARGEST else limit  # one more shows whether there are more
-        found = alma.list_memories(kind, agent, user_id, since=since, limit=wanted, newest_first=not oldest_first)
+        found = alma.list_memories(kind, agent, user_id, since=since, words=words, limit=wanted, newest_first=not oldest_first)
     has_more, found = len(found) > limit, found[:limit]
     if json:
         print_json({"memories": [memory.model_dump(mode="json") for memory in found], "has_more": has_more})

@@ -125,8 +125,9 @@ class AsyncAdmin:
         The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
         Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
         empty report."""
-    async def get_stats(self, agent: str | None = None) -> alma.types.reports.Stats:
-        """Returns the content of the project, or of one agent in it, in numbers."""
+    async def get_stats(self, agent: str | None = None, *, users: collections.abc.Collection[str] | None = None) -> alma.types.reports.Stats:
+        """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+        these; the number of journal records and the size are those of all."""
     async def history(self, memory_id: str) -> list[alma.types.reports.HistoryEntry]:
         """Returns the effect of every call on a memory, oldest first, also for one that is archived or was undone. `rule/` and an id name the
         record of a rule.
@@ -157,11 +158,12 @@ class AsyncAdmin:
         evidence, episodes, archived memories, what belongs to a user and what was purged here are left out and counted; so are passages
         that a caller gave beside a memory's own text. Memories that are here already are left alone, so the call can be repeated.
         Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for a file that is torn or unsound."""
-    async def list_memories(self, kind: str | None = None, agent: str | None = None, user_id: str | None = None, *, since: datetime.datetime | None = None, limit: int = 100, newest_first: bool = True) -> list[alma.types.memories.AnyMemory]:
+    async def list_memories(self, kind: str | None = None, agent: str | None = None, user_id: str | None = None, *, since: datetime.datetime | None = None, words: str | None = None, limit: int = 100, newest_first: bool = True) -> list[alma.types.memories.AnyMemory]:
         """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
         after `since`. A learned rule is as old as the first outcome behind it.
 
-        This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
+        With `words`, only memories that contain each word of that text, whatever its ending; of more than 100,000 memories the first ones
+        are searched. This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
         listed."""
     async def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> alma.types.reports.MaintenanceReport:
         """Archives the memories that the rules of `forgetting` select, reports their number by rule, and records the run. `undo` brings
@@ -287,6 +289,16 @@ class AsyncALMA(AsyncAdmin):
         workflow as the user has it."""
     async def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+    async def edit(self, /, memory: alma.types.memories.AnyMemory, **fields: typing.Any) -> alma.types.memories.AnyMemory:
+        """Changes fields of a stated memory, and returns it as it is stored now. `memory` is as it was read.
+
+        Of a preference `category`, `preference` and `source`, of a fact `domain`, `fact` and `source`, of an anti-pattern `pattern`, `why_bad` and
+        `better_alternative`, of a heuristic `condition` and `strategy`, of a registered kind any of its fields. The memory keeps its id, its
+        usage and its history, and counts as stated now; `undo` takes the edit back. A text that became suspicious puts it into quarantine.
+
+        `ConflictError` if these fields changed since it was read, `MemoryNotFoundError` if it was forgotten, `ValidationError` for another field,
+        and for a memory that was not stated: an outcome, a conversation, a learned rule. `ScopeViolationError` for a domain that the agent may not
+        learn in."""
     def episode(self, agent: str, task: str, *, user_id: str | None = None, task_type: str | None = None, episode_id: str | None = None, run_id: str | None = None, thread_id: str | None = None, top_k: int = 5, memories: alma.types.slice.MemorySlice | None = None, deferred: bool = False) -> alma.aio.workers.Opening[AsyncEpisode]:
         """Begins an attempt at a task: retrieves what matters for it, and records what was shown and done, and the outcome.
 
@@ -475,8 +487,9 @@ class AsyncALMA(AsyncAdmin):
     @typing.overload
     async def settle(self, *, outcome: str | bool | alma.types.kinds.Verdict, run_id: str, reason: str | None = None, source: str | alma.types.kinds.VerdictSource | None = None) -> list[alma.types.episodes.EpisodeRecord]:
         ...
-    async def stats(self, agent: str | None = None) -> alma.types.reports.Stats:
-        """Returns the content of the project, or of one agent in it, in numbers."""
+    async def stats(self, agent: str | None = None, *, users: collections.abc.Collection[str] | None = None) -> alma.types.reports.Stats:
+        """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+        these; the number of journal records and the size are those of all."""
     @property
     def storage(self) -> alma.protocols.stores.Store: ...
     async def strategies(self, task: str | None = None, agent: str | None = None, *, task_type: str | None = None, user_id: str | None = None, among: collections.abc.Sequence[str] | None = None, explore: bool = False, seed: int | None = None, include_steps: bool = False, limit: int = 20) -> alma.types.strategies.StrategyTable:

@@ -31,7 +31,7 @@ SEARCH, CREATE, UPDATE, UPSERT, DELETE = "search_memory", "create_memory", "upda
 OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("retrieve", "strategies", "check", "assess"), SEARCH),
     **dict.fromkeys(("learn", "learn_many"), UPSERT),
-    **dict.fromkeys(("settle", "record_feedback"), UPDATE),
+    **dict.fromkeys(("settle", "record_feedback", "edit"), UPDATE),
     **dict.fromkeys(("add", "add_many", "add_user_preference", "add_domain_knowledge"), CREATE),
     **dict.fromkeys(("add_anti_pattern", "add_heuristic", "add_conversation"), CREATE),
     **dict.fromkeys(("forget", "purge", "forget_user"), DELETE),

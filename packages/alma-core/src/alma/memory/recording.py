@@ -9,7 +9,7 @@ from alma.memory import arguments as args
 from alma.memory import kinds
 from alma.memory.administration import Admin
 from alma.memory.episodes import closing, forecasts, lifecycle, records, usage
-from alma.memory.learn import adding
+from alma.memory.learn import adding, editing
 from alma.memory.operation import forwarded, operation
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
@@ -62,6 +62,7 @@ class Recording(Admin, EventMethods, HarnessMethods):
     add_heuristic = forwarded(adding.add_heuristic)
     add = forwarded(adding.add)
     add_many = forwarded(adding.add_many)
+    edit = forwarded(editing.edit)
     register_memory_type = forwarded(kinds.register_memory_type)
     memory_types = forwarded(kinds.memory_types)
 

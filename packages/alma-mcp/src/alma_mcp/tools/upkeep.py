@@ -35,17 +35,12 @@ DryRun = Annotated[bool, Field(description="Only report what would happen.")]
 def stats(calls: Calls, agent: Agent = None) -> Counts:
     """Use to see how much is stored, by kind and by agent."""
     who = calls.access
-    found = calls.alma.get_stats(agent=who.as_any_agent(agent))
-    own = {f"{USER_PREFIX}{who.user_id}"}
+    found = calls.alma.get_stats(who.as_any_agent(agent), users=who.users)
     return Counts(
         project_id=found.project_id,
         total=found.total,
         by_kind=found.by_kind,
-        by_agent={
-            name: counts
-            for name, counts in found.by_agent.items()
-            if who.is_for_all_users or not name.startswith(USER_PREFIX) or name in own
-        },
+        by_agent=found.by_agent,
         journal_records=found.journal_records,
         embedder=found.embedder,
     )

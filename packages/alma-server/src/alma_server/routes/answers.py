@@ -1,5 +1,6 @@
 """Answers that are no value of ALMA's own: a few values together, pages, receipts."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -55,6 +56,20 @@ class Begun(Answer):
     memories: list[Found]
     prompt: str
     hint: str | None
+
+
+class Counts(Answer):
+    """Content of a project in numbers, as `alma.types.reports.Stats` has it. `database_bytes` is `None` for a token that reads a part only."""
+
+    project_id: str
+    total: int
+    by_kind: dict[str, int]
+    by_agent: dict[str, dict[str, int]]
+    journal_records: int
+    database_bytes: int | None
+    embedder: str
+    oldest: datetime | None
+    newest: datetime | None
 
 
 class Learned(Answer):

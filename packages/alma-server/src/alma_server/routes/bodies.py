@@ -169,6 +169,24 @@ class AddOwn(Scoped):
         return kind
 
 
+class Edit(Body):
+    """New texts of a stated memory: those of its kind, or the `fields` of a registered kind. Others stay as they are."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "The token lives 15 minutes"}]})
+
+    category: Name | None = None
+    preference: Text | None = None
+    domain: Name | None = None
+    fact: Text | None = None
+    source: Name | None = None
+    pattern: Text | None = None
+    why_bad: Text | None = None
+    better_alternative: Text | None = None
+    condition: Text | None = None
+    strategy: Text | None = None
+    fields: Annotated[dict[str, Any], Field(max_length=64)] | None = None
+
+
 def _sort_of(given: Any) -> str:
     kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
     return kind if isinstance(kind, str) and kind in set(MemoryType) - {MemoryType.OUTCOME} else "own"

@@ -114,7 +114,7 @@ def _forget(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:
 
 
 def _stats(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:
-    found = alma.get_stats(asked.any_agent(given.get("agent")))
+    found = alma.get_stats(asked.any_agent(given.get("agent")), users=asked.access.users)
     counts = {f"{name}_count": found.get(f"{name}_count", 0) for name in _LISTED}
     return {"stats": {"project_id": found.project_id, "total_count": found.total, **counts, "by_kind": found.by_kind}}
 

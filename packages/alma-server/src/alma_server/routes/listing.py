@@ -18,7 +18,8 @@ LARGEST_LIST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list for one reader: memories of a kind, made at or after `since`, oldest or newest first.
+    """A list for one reader: memories of a kind, made at or after `since`, that contain all `words`, oldest or newest first. Those in quarantine
+    are a list of their own.
 
     A page begins after a position: the time and the id of the last memory before it, and how many came before. Oldest first, a page costs the
     same wherever it is; newest first, the pages before it are read again.
@@ -27,7 +28,9 @@ class Listing:
     reader: Reader
     kind: str | None
     since: datetime | None
+    words: str | None
     newest_first: bool
+    is_quarantine: bool
 
     def page(self, alma: "ALMA", position: Any, limit: int) -> tuple[list[AnyMemory], Any]:
         """Returns the memories of a page, and the position of the next one, `None` on the last."""
@@ -54,13 +57,27 @@ class Listing:
     def _first(self, alma: "ALMA", last: "tuple[datetime, str] | None", size: int) -> tuple[list[AnyMemory], bool]:
         """Returns the first memories in order, and whether these are all. Of memories made at one time it returns all or none."""
         since = last[0] if last is not None and not self.newest_first else self.since
+        if self.is_quarantine:
+            return sorted(filter(self._is_wanted, alma.quarantined(LARGEST_LIST)), key=_order, reverse=self.newest_first), True
         found = alma.list_memories(
-            self.kind, self.reader.agent, self.reader.user, since=since, limit=size, newest_first=self.newest_first
+            self.kind,
+            self.reader.agent,
+            self.reader.user,
+            since=since,
+            words=self.words,
+            limit=size,
+            newest_first=self.newest_first,
         )
         is_all = len(found) < size
         if not is_all:
             found = [memory for memory in found if memory.created_at != found[-1].created_at]
         return sorted(found, key=_order, reverse=self.newest_first), is_all
+
+    def _is_wanted(self, held: AnyMemory) -> bool:
+        """Returns whether `list_memories` would list a memory that is in quarantine."""
+        is_in_time = self.since is None or held.created_at >= self.since
+        is_of_user = self.reader.agent is not None or self.reader.user in (None, held.user_id)
+        return self.kind in (None, held.kind) and is_in_time and is_of_user
 
     def _is_after(self, memory: AnyMemory, last: "tuple[datetime, str]") -> bool:
         return _order(memory) < last if self.newest_first else _order(memory) > last

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 
-from alma.errors import MemoryNotFoundError, ScopeViolationError
-from alma.types import UserPreference
-from alma.types.memories import AnyMemory
+from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma.types import DomainKnowledge, UserPreference
+from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Reason, RetrievalExplanation
 from alma.types.reports import HistoryEntry
@@ -14,12 +14,12 @@ from alma_server.asking import AskedDep
 from alma_server.idempotency import OnceDep
 from alma_server.paging import LARGEST_PAGE, make_cursor, read_cursor, show_next
 from alma_server.routes.answers import Forgotten, Learned, Page, forgotten_by
-from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Line, Moment, Name
+from alma_server.routes.bodies import Add, AddConversation, AddKnowledge, AddOwn, AddPreference, Edit, Line, Moment, Name
 from alma_server.routes.jobs import Jobs
 from alma_server.routes.listing import Listing, get_with_held
 from alma_server.routes.places import place
 from alma_server.routes.scope import Reader, ReaderDep, fields_of, forget_named, forget_preferences
-from alma_server.tags import check_match, show_tag
+from alma_server.tags import check_match, content_tag, show_tag
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -55,16 +55,32 @@ async def list_memories(
     reader: ReaderDep,
     kind: Annotated[Name | None, Query()] = None,
     since: Annotated[Moment, Query()] = None,
+    q: Annotated[Line | None, Query(description="Only memories that contain all of these words.")] = None,
+    status: Literal["active", "quarantined"] = "active",
     order: Literal["newest", "oldest"] = "newest",
     cursor: Annotated[str | None, Query(max_length=2_000)] = None,
     limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 50,
     count: Literal["exact", "none"] = "none",
 ) -> Page:
-    """Returns memories by the time they were made, a page at a time. Going through all of them is quickest with the oldest first."""
+    """Returns memories by the time they were made, a page at a time. Going through all of them is quickest with the oldest first. Those in
+    quarantine need the right `judge`, and are not searched by words."""
     asked.require("read")
-    filters = {"agent": reader.agent, "user_id": reader.user, "kind": kind, "since": since, "order": order}
+    is_quarantine = status == "quarantined"
+    if is_quarantine:
+        asked.require("judge")
+        if q is not None:
+            raise ValidationError("memories in quarantine are not searched: leave out q, or the status")
+    filters = {
+        "agent": reader.agent,
+        "user_id": reader.user,
+        "kind": kind,
+        "since": since,
+        "q": q,
+        "status": status,
+        "order": order,
+    }
     position = read_cursor(asked, cursor, **filters)
-    listing = Listing(reader, kind, since, newest_first=order == "newest")
+    listing = Listing(reader, kind, since, q, newest_first=order == "newest", is_quarantine=is_quarantine)
 
     def call(alma: "ALMA") -> tuple[list[AnyMemory], Any, int | None]:
         return *listing.page(alma, position, limit), listing.total(alma) if count == "exact" else None
@@ -82,6 +98,16 @@ async def get(memory_id: str, asked: AskedDep, reader: ReaderDep, if_none_match:
     memory = await asked.read(lambda alma: reader.memory(alma, memory_id))
     if show_tag(asked, memory.model_dump(mode="json")):
         return Response(status_code=304)  # type: ignore[return-value] # an answer without a body
+    return memory
+
+
+@router.patch("/memories/{memory_id}", operation_id="edit")
+async def edit(memory_id: str, body: Edit, asked: AskedDep, reader: ReaderDep, if_match: Tags = None) -> AnyMemory:
+    """Changes texts of a stated memory: a preference, a fact, a warning, a strategy, one of the project's own kinds. It keeps its id and its
+    history, and undo takes the edit back. With `If-Match` only if it has not changed. A text that became suspicious puts it in quarantine."""
+    asked.require("write")
+    memory = await asked.write(lambda alma: _edit(alma, asked, reader, memory_id, body))
+    asked.respond("ETag", content_tag(memory.model_dump(mode="json")))
     return memory
 
 
@@ -160,6 +186,24 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
         del given["source"]
         who |= {"source": NOTED_BY_AGENT} if asked.access.source == "agent" else {}
     return {**given, **who}
+
+
+def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Edit) -> AnyMemory:
+    memory = reader.memory(alma, memory_id)
+    check_match(asked, memory.model_dump(mode="json"))
+    if not reader.owns(memory):
+        raise ScopeViolationError("this memory is shared with the token's agent, not its own")
+    if not reader.is_for_all_users and memory.user_id != reader.user:
+        raise ScopeViolationError("this memory is of no user; a token for one user cannot edit it")
+    given = {name: getattr(body, name) for name in body.model_fields_set}
+    if isinstance(memory, CustomMemory):
+        taken = given.pop("fields", None) or {}
+        if given or "memory" in taken:
+            raise ValidationError("a memory of a registered kind is edited by its fields")
+        return alma.edit(memory, **taken)
+    if isinstance(memory, DomainKnowledge | UserPreference) and asked.access.source == "agent":
+        given.setdefault("source", NOTED_BY_AGENT)
+    return alma.edit(memory, **given)
 
 
 def _forget(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, purge: bool) -> Forgotten:

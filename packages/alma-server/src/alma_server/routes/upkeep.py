@@ -10,10 +10,11 @@ from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
 from alma.types.overview import JournalLine
-from alma.types.reports import Stats, UndoReport
+from alma.types.reports import UndoReport
+from alma_access import ANY
 from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
-from alma_server.routes.answers import Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
+from alma_server.routes.answers import Counts, Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
 from alma_server.routes.bodies import Forget, ForgetUser, Name, Release, Undo
 from alma_server.routes.jobs import Jobs
 from alma_server.routes.listing import LARGEST_LIST
@@ -130,17 +131,14 @@ async def undo(body: Undo, asked: AskedDep, once: OnceDep) -> UndoReport:
 
 
 @router.get("/stats", operation_id="get_stats")
-async def get_stats(asked: AskedDep, agent: Annotated[Name | None, Query()] = None) -> Stats:
-    """Returns the content of the project, or of one agent in it, in numbers. Users other than the token's are left out of `by_agent`."""
+async def get_stats(asked: AskedDep, agent: Annotated[Name | None, Query()] = None) -> Counts:
+    """Returns the content of the project, or of one agent in it, in numbers, as far as the token may read it. The size of the whole store is
+    for tokens of any agent and any user."""
     asked.require("read")
     named = asked.any_agent(agent)
-
-    def call(alma: "ALMA") -> Stats:
-        found = alma.get_stats(named)
-        shown = {name: counts for name, counts in found.by_agent.items() if _may_see_owner(asked, name)}
-        return found.model_copy(update={"by_agent": shown})
-
-    return await asked.read(call)
+    found = await asked.read(lambda alma: alma.get_stats(named, users=asked.access.users))
+    is_whole = asked.access.agent == ANY and asked.access.is_for_all_users
+    return Counts(**{**dict(found), "database_bytes": found.database_bytes if is_whole else None})
 
 
 @router.get("/agents", operation_id="agents")
@@ -149,7 +147,9 @@ async def agents(asked: AskedDep) -> Names:
     asked.require("read")
 
     def call(alma: "ALMA") -> Names:
-        known = {name for name in alma.get_stats().by_agent if not name.startswith(USER_PREFIX)} | set(alma.agents)
+        known = {name for name in alma.get_stats(users=asked.access.users).by_agent if not name.startswith(USER_PREFIX)} | set(
+            alma.agents
+        )
         return Names(names=sorted(name for name in known if asked.access.reads(agent=name, user_id=None)))
 
     return await asked.read(call)
@@ -231,8 +231,3 @@ def _journal(alma: "ALMA", after: int, limit: int, actor: str | None) -> Journal
         if len(records) == limit:
             break
     return Journal(records=records, head=head, after=last if last < head else None)
-
-
-def _may_see_owner(asked: Asked, name: str) -> bool:
-    user = name.removeprefix(USER_PREFIX) if name.startswith(USER_PREFIX) else None
-    return asked.access.reads(agent=None if user is not None else name, user_id=user)

@@ -2,18 +2,25 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 
+import numpy as np
+
+from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.admin.forgetting_policies import owner_label
 from alma.memory.episodes import records as kept
 from alma.memory.kinds import checked_kind
+from alma.memory.recall.search import NEVER_COMMON
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Records, as_memory, each_rule, owners_with_outcomes
 from alma.protocols import Candidate
+from alma.storage.relational.text_index import stems
+from alma.text import spaced, spaced_for_search
+from alma.text import words as split_words
 from alma.types.episodes import EpisodeRecord
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
@@ -31,7 +38,7 @@ from alma.types.overview import (
     UsageView,
 )
 from alma.types.reports import Stats
-from alma.types.scope import Access, Partition, access, agent_in
+from alma.types.scope import Access, Partition, access, agent_in, user_in
 from alma.types.strategies import WORKS, Range
 from alma_learning import Table, interval
 
@@ -50,12 +57,19 @@ RUNS_A_GROUP = 10
 MOST_GROUPS = 30
 
 
-def get_stats(room: Room, agent: str | None = None) -> Stats:
-    """Returns the content of the project, or of one agent in it, in numbers."""
+def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | None = None) -> Stats:
+    """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
+    these; the number of journal records and the size are those of all."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    counts = [count for count in room.project.counts() if owner in (None, count.partition.agent)]
+    shown = None if users is None else {None, *(args.checked_name(user, "users") for user in args.checked_items(users, "users"))}
+    counts = [
+        count
+        for count in room.project.counts()
+        if owner in (None, count.partition.agent) and (shown is None or count.partition.user_id in shown)
+    ]
+    rules = [rule for rule in each_rule(room, agent=owner) if shown is None or user_in(rule.record.owner) in shown]
     held = [(owner_label(count.partition), count.partition.kind, count.count) for count in counts]
-    held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in each_rule(room, agent=owner)]
+    held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in rules]
     by_kind, by_agent = Counter[str](), defaultdict[str, Counter[str]](Counter)
     for name, kind, number in held:
         by_kind[kind] += number
@@ -80,13 +94,15 @@ def list_memories(
     user_id: str | None = None,
     *,
     since: datetime | None = None,
+    words: str | None = None,
     limit: int = 100,
     newest_first: bool = True,
 ) -> list[AnyMemory]:
     """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
     after `since`. A learned rule is as old as the first outcome behind it.
 
-    This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
+    With `words`, only memories that contain each word of that text, whatever its ending; of more than 100,000 memories the first ones
+    are searched. This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
     listed.
     """
     wanted = None if kind is None else checked_kind(room, kind)
@@ -94,19 +110,51 @@ def list_memories(
     user = args.optional_name(user_id, "user_id")
     moment = args.checked_time(since, "since")
     most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
+    sought = _checked_words(words)
+    partitions = [
+        row for row, one in room.project.partitions().items() if wanted in (None, one.kind) and _is_of(one, owner, user)
+    ]
     rows = room.project.listed(
-        [row for row, one in room.project.partitions().items() if wanted in (None, one.kind) and _is_of(one, owner, user)],
+        partitions,
         since=None if moment is None else to_micros(moment),
-        limit=most,
+        limit=LARGEST_LIST if sought else most,
         newest_first=newest_first,
     )
+    if sought:
+        holding = _find_containing(room, sought, partitions)
+        rows = [row for row in rows if row in holding][:most]
     found = room.project.memories(rows)
     listed: list[AnyMemory] = [found[row] for row in rows if row in found]
     if wanted is None or wanted in KIND_OF_SIDE.values():
         rules = (as_memory(room, rule) for rule in each_rule(room, agent=owner, user=user) if wanted in (None, rule.kind))
-        listed += [memory for memory in rules if moment is None or memory.created_at >= moment]
+        stated = {stem for word in sought for stem in stems(word)}
+        listed += [
+            memory
+            for memory in rules
+            if (moment is None or memory.created_at >= moment) and (not stated or stated <= _stems_of(memory))
+        ]
         listed.sort(key=lambda memory: memory.created_at, reverse=newest_first)
     return listed[:most]
+
+
+def _checked_words(text: object) -> list[str]:
+    """Returns the words that memories are listed by, none for `None`. `ValidationError` for a text without a word."""
+    if text is None:
+        return []
+    if found := split_words(spaced(args.checked_text(text, "words"))):
+        return found
+    raise ValidationError("words contains no word: letters or digits are needed")
+
+
+def _find_containing(room: Room, words: Sequence[str], partitions: Sequence[int]) -> set[int]:
+    """Returns the rows of the memories of these partitions that contain all of the words."""
+    lists = room.project.text_lists(words, partitions=partitions, common=NEVER_COMMON)
+    held = np.bincount(lists.places, minlength=len(lists.memories))
+    return set(lists.memories[held == len(lists.sizes)].tolist())
+
+
+def _stems_of(memory: AnyMemory) -> set[str]:
+    return set(stems(spaced_for_search(f"{memory.text}\n{memory.keywords}")))
 
 
 def _is_of(partition: Partition, owner: str | None, user: str | None) -> bool:

@@ -189,7 +189,7 @@ def add(
 def add_many(room: Room, memories: Iterable[Memory | Draft]) -> list[str]:
     """Records memories of any kinds in one transaction, all or none, and returns their ids."""
     items = dict(enumerate(args.checked_items(memories, "memories")))
-    entries = make_each(items, lambda item: _checked_entry(room, item))
+    entries = make_each(items, lambda item: checked_entry(room, item))
     return [memory.id for memory in store(room, entries, operation="add_many").values()]
 
 
@@ -203,7 +203,7 @@ def add_each(room: Room, memories: Sequence[Memory], *, operation: str, dry_run:
     def refuse(place: int, error: Exception) -> None:
         refused[place] = str(error)
 
-    entries = make_each(dict(enumerate(memories)), lambda memory: _checked_entry(room, memory), refuse)
+    entries = make_each(dict(enumerate(memories)), lambda memory: checked_entry(room, memory), refuse)
     store(room, entries, operation=operation, actor="", on_error=refuse, dry_run=dry_run)
     return refused
 
@@ -252,20 +252,25 @@ def _base(
         "user_id": args.optional_name(user_id, "user_id"),
         "project_id": room.name,
         "metadata": args.checked_metadata(metadata),
-        "confidence": STATED_CONFIDENCE if source in STATED_SOURCES else GUESSED_CONFIDENCE,
+        "confidence": confidence_of(source),
         "created_at": now,
         "updated_at": now,
         **({spec.time_field: now} if spec else {}),
     }
 
 
+def confidence_of(source: str) -> float:
+    """Returns the confidence in a memory that a source states."""
+    return STATED_CONFIDENCE if source in STATED_SOURCES else GUESSED_CONFIDENCE
+
+
 def _add(room: Room, memory: Added, passages: Sequence[Passage] = (), *, operation: str) -> Added:
     """Stores one memory, and returns it as it is stored."""
-    entry = _checked_entry(room, memory, passages)
+    entry = checked_entry(room, memory, passages)
     return store(room, {0: entry}, operation=operation, on_error=fail)[0]  # type: ignore[return-value] # of the same kind
 
 
-def _checked_entry(room: Room, item: object, passages: object = ()) -> Entry:
+def checked_entry(room: Room, item: object, passages: object = ()) -> Entry:
     """Returns a memory that a caller made, held to the same rules as one that ALMA makes, and put into this project."""
     memory, given = (item.memory, item.passages) if isinstance(item, Draft) else (item, passages)
     if isinstance(memory, CustomMemory):
