@@ -4,9 +4,10 @@ import type * as T from "../../../alma-memory-js/src/index.js";
 import { scope } from "./router.js";
 import { end, session } from "./session.js";
 import { isSnapshot, snapshot, snapshotFetch } from "./snapshot.js";
+import type { Memory } from "./words.js";
 
 type Schemas = T.Schemas;
-export type Memory = T.Memory;
+export type { Memory } from "./words.js";
 export type Way = T.StrategyRecord;
 export type Page = { memories: Memory[]; next: string | null; total: number | null };
 export type Retrieved = Omit<T.RetrieveResponse, "found"> & { found: Found[] };
@@ -18,7 +19,8 @@ export type Stats = T.Answer<Schemas["Stats"]>;
 export type Forgotten = T.Answer<Schemas["Forgotten"]>;
 
 /** Memory that was found, with the numbers of its rank. Older servers leave them out. */
-export interface Found extends T.Found {
+export interface Found extends Omit<T.Found, "memory"> {
+  memory: Memory;
   factors?: Record<string, number>;
   explanation?: T.Answer<Schemas["Explanation"]> | null;
 }
@@ -110,7 +112,7 @@ export const history = (id: string, signal?: AbortSignal) => read<T.HistoryEntry
 export const provenance = (id: string, signal?: AbortSignal) =>
   read<T.Answer<Schemas["MemoryProvenance"]>>(at(id, "/provenance"), who(), signal);
 export const evidence = async (id: string, limit: number, signal?: AbortSignal) =>
-  (await read<{ outcomes: T.Outcome[] }>(at(id, "/evidence"), { ...who(), limit }, signal)).outcomes;
+  (await read<{ outcomes: Memory[] }>(at(id, "/evidence"), { ...who(), limit }, signal)).outcomes;
 export const episode = (id: string, signal?: AbortSignal) =>
   read<T.EpisodeRecord>(`episodes/${encodeURIComponent(id)}`, who(), signal);
 export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { agent: scope.value.agent, limit: 200 }, signal);

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { act, undoable } from "../acts.js";
 import * as api from "../api.js";
 import { useAsked } from "../asked.js";
