@@ -18,6 +18,7 @@ OWN = {
         "metrics",
         "whoami",
         "begin_session",
+        "projects",
         "list_tokens",
         "create_token",
         "revoke_token",

@@ -25,7 +25,7 @@ from alma_server.stream import Streams, events_router
 if TYPE_CHECKING:
     from alma import ALMA
 
-APART = frozenset({"projects", "whoami", "tokens", "jobs"})
+APART = frozenset({"projects", "whoami", "tokens", "jobs", "verify"})
 """First parts of addresses below `/v1` that belong to no project."""
 
 _CROSS_ORIGIN: dict[str, Any] = {
