@@ -18,11 +18,20 @@ export type JournalLine = Schemas["JournalLine"];
 export type Stats = T.Answer<Schemas["Stats"]>;
 export type Forgotten = T.Answer<Schemas["Forgotten"]>;
 
-/** Memory that was found, with the numbers of its rank. Older servers leave them out. */
+/** Memory that was found, with the numbers of its rank. */
 export interface Found extends Omit<T.Found, "memory"> {
   memory: Memory;
-  factors?: Record<string, number>;
-  explanation?: T.Answer<Schemas["Explanation"]> | null;
+  factors: Factors;
+}
+
+/** Numbers of 0 to 1 whose weighted sum, times the usefulness, is the score. */
+export interface Factors {
+  similarity: number;
+  recency: number;
+  success: number;
+  confidence: number;
+  usefulness: number;
+  weights: Record<string, number>;
 }
 
 export interface ReviewItem {
@@ -44,6 +53,11 @@ export interface Day {
   successes: number;
   interval: { lower: number; upper: number } | null;
   formed: number;
+}
+
+export interface Verified {
+  problems: Record<string, unknown>[];
+  records: number;
 }
 
 export interface ListFilter {
@@ -122,7 +136,7 @@ export const journal = (after: number, limit: number, signal?: AbortSignal) =>
 export const whoami = (signal?: AbortSignal) => read<Schemas["WhoAmI"]>("/v1/whoami", {}, signal);
 export const version = (signal?: AbortSignal) => read<Schemas["Version"]>("/version", {}, signal);
 export const ready = (signal?: AbortSignal) => read<Schemas["Status"]>("/health/ready", {}, signal);
-export const verify = (signal?: AbortSignal) => read<Record<string, unknown>>("verify", {}, signal);
+export const verify = (signal?: AbortSignal) => read<Verified>("verify", {}, signal);
 export const tokens = (signal?: AbortSignal) => call((to) => to.tokens.list({ signal }));
 export const webhooks = (signal?: AbortSignal) => call((to) => to.webhooks.list({ signal }));
 export const deliveries = (id: string, signal?: AbortSignal) => call((to) => to.webhooks.deliveries(id, { limit: 50, signal }));
@@ -141,7 +155,7 @@ export const explain = (id: string, agent: string, task: string, signal?: AbortS
   read<T.RetrievalExplanation>(at(id, "/explain"), { agent, user_id: scope.value.user, task }, signal);
 
 export async function retrieve(agent: string, task: string, signal?: AbortSignal): Promise<Retrieved> {
-  const body = { agent, user_id: scope.value.user, task, top_k: 10, explain: true };
+  const body = { agent, user_id: scope.value.user, task, top_k: 10 };
   const { memories, ...rest } = await call((to) =>
     to.request<Omit<Retrieved, "found" | "memories"> & { memories: Found[] }>("POST", "retrieve", { body, signal, isWrite: false }),
   );

@@ -5,7 +5,7 @@ import * as api from "../api.js";
 import { useAsked } from "../asked.js";
 import { Answer, Empty, Fault, Head, Skeleton, Time } from "../parts.js";
 import { hrefWith, param, scope } from "../router.js";
-import { Inline } from "../text.js";
+import { Inline, Stored } from "../text.js";
 import { count, many } from "../words.js";
 
 const SIZE = 50;
@@ -103,7 +103,7 @@ function Records({ records, head, at }: { records: api.JournalLine[]; head: numb
 
 /** Checks the chain of the journal and all that rests on it, when asked. */
 function Verified(): JSX.Element {
-  const [state, setState] = useState<"" | "busy" | Record<string, unknown> | Error>("");
+  const [state, setState] = useState<"" | "busy" | api.Verified | Error>("");
   const check = () => {
     setState("busy");
     api.verify().then(setState, setState);
@@ -122,14 +122,17 @@ function Verified(): JSX.Element {
   );
 }
 
-function Report({ report }: { report: Record<string, unknown> }): JSX.Element {
-  const isGood = report.is_intact === true || report.ok === true || report.is_ok === true;
+function Report({ report }: { report: api.Verified }): JSX.Element {
+  const isGood = report.problems.length === 0;
   return (
-    <span class={`verdict tone-${isGood ? "good" : "bad"}`}>
-      <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d={isGood ? "M3 8.5 6.5 12 13 4.5" : "M4 4l8 8M12 4l-8 8"} />
-      </svg>
-      {isGood ? "Chain verified" : "The chain is broken: `alma verify` says where"}
-    </span>
+    <>
+      <span class={`verdict tone-${isGood ? "good" : "bad"}`}>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d={isGood ? "M3 8.5 6.5 12 13 4.5" : "M4 4l8 8M12 4l-8 8"} />
+        </svg>
+        {isGood ? `Chain verified: ${many(report.records, "record")}` : many(report.problems.length, "problem")}
+      </span>
+      {!isGood && <Stored text={report.problems.map((each) => Object.values(each).join(": ")).join("\n")} />}
+    </>
   );
 }

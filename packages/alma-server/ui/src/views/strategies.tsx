@@ -20,7 +20,7 @@ export function Strategies(): JSX.Element {
     <>
       <Head title="Strategies" note={agent && <>What <Inline text={agent} /> tried, and how often it worked</>} />
       {!api.isReadOnly && (
-        <Box label="Task" isLabelHidden isSearch verb="Show" value={task} placeholder="Describe a task, to see what the prompt would say" onSend={(value) => go(hrefWith({ task: value, open: null }))} />
+        <Box label="Task" isLabelHidden isSearch verb="Show" value={task} placeholder="Describe a task, to see what the prompt would say" onSend={(value) => go(hrefWith({ task: value, open: null, line: null }))} />
       )}
       {agents.answer && !agent && <NoWays />}
       {agent && task && !api.isReadOnly && (
@@ -58,35 +58,47 @@ function Prompt({ agent, task }: { agent: string; task: string }): JSX.Element {
             <ol class="prompt">
               {lines.map((line, index) => {
                 const tag = /^\[(\w+)\]/.exec(line)?.[1];
-                const way = tag ? ways.get(tag) : undefined;
-                const id = way?.heuristic_id ?? way?.anti_pattern_id ?? (tag && ids.get(tag));
-                return (
-                  <li key={index} class={tag ? "prompt-note" : "prompt-frame"}>
-                    <span class="prompt-line">
-                      {tag && id ? (
-                        <>
-                          <a href={href("memory", id)} data-row="">
-                            [{tag}]
-                          </a>
-                          <Inline text={line.slice(tag.length + 2)} />
-                        </>
-                      ) : (
-                        <Inline text={line} />
-                      )}
-                    </span>
-                    {way && (
-                      <span class="prompt-plot">
-                        <Forest rate={way.rate} interval={way.interval} />
-                      </span>
-                    )}
-                  </li>
-                );
+                return <Line key={index} line={line} tag={tag} way={tag ? ways.get(tag) : undefined} id={tag && ids.get(tag)} />;
               })}
             </ol>
           );
         }}
       </Answer>
     </section>
+  );
+}
+
+/** Line of the prompt. The tag of a strategy opens the outcomes behind it, that of another note its memory. */
+function Line({ line, tag, way, id }: { line: string; tag: string | undefined; way: api.Way | undefined; id: string | undefined }): JSX.Element {
+  const isOpen = Boolean(way) && param("line") === tag;
+  if (!tag) {
+    return (
+      <li class="prompt-frame">
+        <Inline text={line} />
+      </li>
+    );
+  }
+  return (
+    <li class={isOpen ? "prompt-note is-open" : "prompt-note"}>
+      <span class="prompt-line">
+        {way ? (
+          <button type="button" class="tag-button" data-row="" aria-expanded={isOpen} onClick={() => go(hrefWith({ line: isOpen ? null : tag }), { isReplaced: true })}>
+            [{tag}]
+          </button>
+        ) : (
+          <a href={href("memory", id)} data-row="">
+            [{tag}]
+          </a>
+        )}
+        <Inline text={line.slice(tag.length + 2)} />
+      </span>
+      {way && <Forest rate={way.rate} interval={way.interval} />}
+      {way && isOpen && (
+        <div class="prompt-behind">
+          <Behind way={way} />
+        </div>
+      )}
+    </li>
   );
 }
 
