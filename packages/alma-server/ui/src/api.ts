@@ -4,9 +4,10 @@ import type * as T from "../../../alma-memory-js/src/index.js";
 import { scope } from "./router.js";
 import { end, session } from "./session.js";
 import { isSnapshot, snapshot, snapshotFetch } from "./snapshot.js";
+import type { Memory } from "./words.js";
 
 type Schemas = T.Schemas;
-export type Memory = T.Memory;
+export type { Memory } from "./words.js";
 export type Way = T.StrategyRecord;
 export type Page = { memories: Memory[]; next: string | null; total: number | null };
 export type Retrieved = Omit<T.RetrieveResponse, "found"> & { found: Found[] };
@@ -17,10 +18,20 @@ export type JournalLine = Schemas["JournalLine"];
 export type Stats = T.Answer<Schemas["Stats"]>;
 export type Forgotten = T.Answer<Schemas["Forgotten"]>;
 
-/** Memory that was found, with the numbers of its rank. Older servers leave them out. */
-export interface Found extends T.Found {
-  factors?: Record<string, number>;
-  explanation?: T.Answer<Schemas["Explanation"]> | null;
+/** Memory that was found, with the numbers of its rank. */
+export interface Found extends Omit<T.Found, "memory"> {
+  memory: Memory;
+  factors: Factors;
+}
+
+/** Numbers of 0 to 1 whose weighted sum, times the usefulness, is the score. */
+export interface Factors {
+  similarity: number;
+  recency: number;
+  success: number;
+  confidence: number;
+  usefulness: number;
+  weights: Record<string, number>;
 }
 
 export interface ReviewItem {
@@ -42,6 +53,11 @@ export interface Day {
   successes: number;
   interval: { lower: number; upper: number } | null;
   formed: number;
+}
+
+export interface Verified {
+  problems: Record<string, unknown>[];
+  records: number;
 }
 
 export interface ListFilter {
@@ -110,7 +126,7 @@ export const history = (id: string, signal?: AbortSignal) => read<T.HistoryEntry
 export const provenance = (id: string, signal?: AbortSignal) =>
   read<T.Answer<Schemas["MemoryProvenance"]>>(at(id, "/provenance"), who(), signal);
 export const evidence = async (id: string, limit: number, signal?: AbortSignal) =>
-  (await read<{ outcomes: T.Outcome[] }>(at(id, "/evidence"), { ...who(), limit }, signal)).outcomes;
+  (await read<{ outcomes: Memory[] }>(at(id, "/evidence"), { ...who(), limit }, signal)).outcomes;
 export const episode = (id: string, signal?: AbortSignal) =>
   read<T.EpisodeRecord>(`episodes/${encodeURIComponent(id)}`, who(), signal);
 export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { agent: scope.value.agent, limit: 200 }, signal);
@@ -120,7 +136,7 @@ export const journal = (after: number, limit: number, signal?: AbortSignal) =>
 export const whoami = (signal?: AbortSignal) => read<Schemas["WhoAmI"]>("/v1/whoami", {}, signal);
 export const version = (signal?: AbortSignal) => read<Schemas["Version"]>("/version", {}, signal);
 export const ready = (signal?: AbortSignal) => read<Schemas["Status"]>("/health/ready", {}, signal);
-export const verify = (signal?: AbortSignal) => read<Record<string, unknown>>("verify", {}, signal);
+export const verify = (signal?: AbortSignal) => read<Verified>("verify", {}, signal);
 export const tokens = (signal?: AbortSignal) => call((to) => to.tokens.list({ signal }));
 export const webhooks = (signal?: AbortSignal) => call((to) => to.webhooks.list({ signal }));
 export const deliveries = (id: string, signal?: AbortSignal) => call((to) => to.webhooks.deliveries(id, { limit: 50, signal }));
@@ -139,7 +155,7 @@ export const explain = (id: string, agent: string, task: string, signal?: AbortS
   read<T.RetrievalExplanation>(at(id, "/explain"), { agent, user_id: scope.value.user, task }, signal);
 
 export async function retrieve(agent: string, task: string, signal?: AbortSignal): Promise<Retrieved> {
-  const body = { agent, user_id: scope.value.user, task, top_k: 10, explain: true };
+  const body = { agent, user_id: scope.value.user, task, top_k: 10 };
   const { memories, ...rest } = await call((to) =>
     to.request<Omit<Retrieved, "found" | "memories"> & { memories: Found[] }>("POST", "retrieve", { body, signal, isWrite: false }),
   );

@@ -96,7 +96,7 @@ const MARKS: Record<string, [tone: string, path: string, name: string]> = {
   success: ["good", "M3 8.5 6.5 12 13 4.5", "Success"],
   failure: ["bad", "M4 4l8 8M12 4l-8 8", "Failure"],
   partial: ["soft", "M3 8h10", "In part"],
-  unverified: ["soft", "M8 4.5v4.5M8 11.5v1", "Not judged"],
+  unverified: ["soft", "M8 3.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z", "Not judged"],
 };
 
 /** Verdict of an outcome: a mark and a word. */

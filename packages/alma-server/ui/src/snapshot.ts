@@ -1,5 +1,4 @@
-import type { Memory } from "../../../alma-memory-js/src/index.js";
-import { headline, particulars } from "./words.js";
+import { headline, type Memory, particulars } from "./words.js";
 
 /** Answers of the API, by address, that `alma ui --export` writes beside the page. */
 interface Snapshot {
@@ -43,7 +42,7 @@ function answerTo(path: string, query: URLSearchParams): unknown {
 
 function all(): Memory[] {
   const of = (key: string) => (snapshot!.answers[key] as List | undefined)?.memories ?? [];
-  return [...of("memories"), ...of("memories?status=archived"), ...of("memories?status=quarantined")];
+  return [...of("memories"), ...of("memories?status=quarantined")];
 }
 
 function stats(agent: string | null): unknown {

@@ -1,4 +1,8 @@
-import type { Memory } from "../../../alma-memory-js/src/index.js";
+import type * as T from "../../../alma-memory-js/src/index.js";
+
+/** Memory of a project's own kind. Its `kind` is any name that ALMA has no kind for, which a type cannot say; "" stands for it. */
+type OwnMemory = Omit<T.CustomMemory, "kind"> & { kind: "" };
+export type Memory = Exclude<T.Memory, { definition: unknown }> | OwnMemory;
 
 const KINDS: Record<string, [string, string]> = {
   outcome: ["Outcome", "Outcomes"],
@@ -64,8 +68,8 @@ export function headline(memory: Memory): string {
     case "conversation":
       return memory.turns.map((turn) => (turn as unknown[]).slice(0, 2).join(": ")).join("\n");
     default: {
-      const { fields, definition } = memory as Extract<Memory, { definition: unknown }>;
-      const named = definition.embedding_fields.map((name) => (fields as Record<string, unknown>)[name]);
+      const { fields, definition } = memory;
+      const named = definition.embedding_fields.map((name) => fields[name]);
       return named.filter(Boolean).join("\n") || JSON.stringify(fields);
     }
   }
@@ -95,7 +99,7 @@ export function particulars(memory: Memory): [string, string][] {
       case "conversation":
         return [["Session", memory.session_id]];
       default:
-        return Object.entries((memory as { fields: Record<string, unknown> }).fields).map(([name, value]) => [
+        return Object.entries(memory.fields).map(([name, value]) => [
           spaced(name),
           typeof value === "string" ? value : JSON.stringify(value),
         ]);

@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
-import { decimals, spaced } from "../words.js";
+import { decimals, percent, spaced } from "../words.js";
 
-/** Numbers from 0 to 1, each as a bar with its name. */
-export function Bars({ of }: { of: Record<string, number> }): JSX.Element {
+/** Factors of a score from 0 to 1, each as a bar with its name, and what their sum is multiplied by. */
+export function Bars({ of, weights, times }: { of: Record<string, number>; weights: Record<string, number>; times: number }): JSX.Element {
   return (
     <dl class="bars">
       {Object.entries(of).map(([name, value]) => (
-        <div>
+        <div title={`weighs ${percent(weights[name] ?? 0)}`}>
           <dt>{spaced(name)}</dt>
           <dd>
             <svg aria-hidden="true">
@@ -17,6 +17,10 @@ export function Bars({ of }: { of: Record<string, number> }): JSX.Element {
           </dd>
         </div>
       ))}
+      <div>
+        <dt>Usefulness</dt>
+        <dd>× {decimals(times)}</dd>
+      </div>
     </dl>
   );
 }

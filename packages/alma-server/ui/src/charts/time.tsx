@@ -38,7 +38,7 @@ export function TimePlot(props: {
         select: { show: true, left: 0, top: 0, width: 0, height: 0 },
         scales: { x: { time: true, range: (_, min, max) => [min - DAY / 2, max + DAY / 2] }, y: { range: props.isRate ? [0, 1] : (_, __, max) => [0, Math.max(1, max * 1.08)] } },
         axes: [
-          { stroke: tone.soft, grid: { show: false }, ticks: { show: false }, font: FONT, space: 70, values: (_, ticks) => ticks.map(dayName) },
+          { stroke: tone.soft, grid: { show: false }, ticks: { show: false }, font: FONT, size: 28, space: 70, values: (_, ticks) => ticks.map(dayName) },
           {
             stroke: tone.soft,
             grid: { stroke: tone.line, width: 1 },

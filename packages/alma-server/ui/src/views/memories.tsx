@@ -12,7 +12,6 @@ const COLUMNS = ["kind", "agent", "user", "record", "made"] as const;
 type Column = (typeof COLUMNS)[number];
 const STATUSES: [string, string][] = [
   ["", "In use"],
-  ["archived", "Archived"],
   ["quarantined", "In quarantine"],
 ];
 
@@ -76,7 +75,7 @@ export function Memories(): JSX.Element {
 
 function Table({ memories, columns, status }: { memories: api.Memory[]; columns: Column[]; status: string }): JSX.Element {
   const has = (name: Column) => columns.includes(name);
-  const canAct = !api.isReadOnly && status !== "archived";
+  const canAct = !api.isReadOnly;
   return (
     <div class="table-place">
       <table class="list">

@@ -19,27 +19,24 @@ export function MemoryView(): JSX.Element {
   if (!id) return <Lookup />;
   return (
     <Answer asked={asked} rows={10}>
-      {({ memory, status }) => <Shown key={id} memory={memory} status={status} />}
+      {(found) => <Shown key={id} {...found} />}
     </Answer>
   );
 }
 
 interface FoundMemory {
   memory: api.Memory;
-  status: "" | "archived" | "quarantined";
+  isQuarantined: boolean;
 }
 
-/** Finds a memory in use; else one that is archived or in quarantine, which only lists have. */
+/** Finds a memory in use, else one in quarantine, which only a list has. */
 async function find(id: string, signal: AbortSignal): Promise<FoundMemory> {
   try {
-    const memory = await api.memory(id, signal);
-    return { memory, status: typeof memory.metadata.flagged === "string" ? "quarantined" : "" };
+    return { memory: await api.memory(id, signal), isQuarantined: false };
   } catch (error) {
-    for (const status of ["quarantined", "archived"] as const) {
-      const page = await api.list({ status }, 200, signal).catch(() => undefined);
-      const memory = page?.memories.find((each) => each.id === id);
-      if (memory) return { memory, status };
-    }
+    const held = await api.list({ status: "quarantined" }, 200, signal).catch(() => undefined);
+    const memory = held?.memories.find((each) => each.id === id);
+    if (memory) return { memory, isQuarantined: true };
     throw error;
   }
 }
@@ -53,13 +50,12 @@ function Lookup(): JSX.Element {
   );
 }
 
-function Shown({ memory, status }: FoundMemory): JSX.Element {
+function Shown({ memory, isQuarantined }: FoundMemory): JSX.Element {
   const [isEditing, setEditing] = useState(false);
-  const canEdit = !api.isReadOnly && status === "" && memory.kind in EDITABLE && memory.metadata.learned !== true;
-  const canForget = !api.isReadOnly && status !== "archived";
+  const canEdit = !api.isReadOnly && !isQuarantined && memory.kind in EDITABLE && memory.metadata.learned !== true;
   useKeys({
     ...(canEdit && { e: () => setEditing(true) }),
-    ...(canForget && { x: () => forgetMemory(memory) }),
+    ...(!api.isReadOnly && { x: () => forgetMemory(memory) }),
   });
   const text = headline(memory);
   return (
@@ -79,26 +75,25 @@ function Shown({ memory, status }: FoundMemory): JSX.Element {
             Edit
           </button>
         )}
-        {status === "quarantined" && !api.isReadOnly && (
+        {isQuarantined && !api.isReadOnly && (
           <button type="button" onClick={() => releaseMemory(memory)}>
             Release
           </button>
         )}
-        {canForget && (
-          <button type="button" onClick={() => forgetMemory(memory)}>
-            Archive
-          </button>
-        )}
         {!api.isReadOnly && (
-          <button type="button" class="danger" onClick={() => forgetMemory(memory, { purge: true })}>
-            Erase
-          </button>
+          <>
+            <button type="button" onClick={() => forgetMemory(memory)}>
+              Archive
+            </button>
+            <button type="button" class="danger" onClick={() => forgetMemory(memory, { purge: true })}>
+              Erase
+            </button>
+          </>
         )}
       </Head>
-      {status === "archived" && <p class="notice">Archived: no agent is shown it. Undo in its history brings it back.</p>}
       {isEditing ? (
         <Edit memory={memory} onEnd={() => setEditing(false)} />
-      ) : status === "quarantined" ? (
+      ) : isQuarantined ? (
         <Suspicious text={text} reason={String(memory.metadata.flagged ?? "suspicious")} />
       ) : (
         <div class="lead">

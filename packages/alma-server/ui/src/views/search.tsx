@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { act, undoable } from "../acts.js";
 import * as api from "../api.js";
 import { useAsked } from "../asked.js";
@@ -67,7 +67,7 @@ function Results({ agent, task }: { agent: string; task: string }): JSX.Element 
 
 function Result({ found, agent, task }: { found: api.Found; agent: string; task: string }): JSX.Element {
   const { memory } = found;
-  const factors = factorsOf(found);
+  const { weights, usefulness, ...parts } = found.factors;
   const [isOpen, setOpen] = useState(false);
   return (
     <li class="result">
@@ -94,7 +94,7 @@ function Result({ found, agent, task }: { found: api.Found; agent: string; task:
             <Stored text={text} lines={3} />
           </div>
         ))}
-      {factors && <Bars of={factors} />}
+      <Bars of={parts} weights={weights} times={usefulness} />
       <div class="buttons tight">
         <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           Why
@@ -104,11 +104,6 @@ function Result({ found, agent, task }: { found: api.Found; agent: string; task:
       {isOpen && <Why id={memory.id} agent={agent} task={task} />}
     </li>
   );
-}
-
-function factorsOf({ factors, explanation }: api.Found): Record<string, number> | undefined {
-  if (explanation) return Object.fromEntries(Object.entries(explanation.factors).map(([name, part]) => [name, part.value]));
-  return factors && Object.keys(factors).length ? factors : undefined;
 }
 
 /** Buttons by which a person judges a memory that was found. */
