@@ -31,7 +31,7 @@ export function Search(): JSX.Element {
         placeholder="Describe a task, as an agent would"
         onSend={(q) => (api.isReadOnly ? go(href("memories", null, { q })) : go(hrefWith({ q, why: null })))}
       />
-      {task && agent && !api.isReadOnly ? <Results agent={agent} task={task} /> : <Overview />}
+      {!task || api.isReadOnly || (agents.answer && !agent) ? <Overview /> : agent ? <Results agent={agent} task={task} /> : <Answer asked={agents}>{() => null}</Answer>}
     </>
   );
 }
