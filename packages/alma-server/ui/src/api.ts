@@ -22,6 +22,7 @@ export type Forgotten = T.Answer<Schemas["Forgotten"]>;
 export interface Found extends Omit<T.Found, "memory"> {
   memory: Memory;
   factors: Factors;
+  explanation: { words: string[]; folded: string[] } | null;
 }
 
 /** Numbers of 0 to 1 whose weighted sum, times the usefulness, is the score. */
@@ -155,7 +156,7 @@ export const explain = (id: string, agent: string, task: string, signal?: AbortS
   read<T.RetrievalExplanation>(at(id, "/explain"), { agent, user_id: scope.value.user, task }, signal);
 
 export async function retrieve(agent: string, task: string, signal?: AbortSignal): Promise<Retrieved> {
-  const body = { agent, user_id: scope.value.user, task, top_k: 10 };
+  const body = { agent, user_id: scope.value.user, task, top_k: 10, explain: true };
   const { memories, ...rest } = await call((to) =>
     to.request<Omit<Retrieved, "found" | "memories"> & { memories: Found[] }>("POST", "retrieve", { body, signal, isWrite: false }),
   );

@@ -44,13 +44,18 @@ const PLACES_HERE = PLACES.filter(([, view]) => !(api.isReadOnly && OF_SERVER.ha
 const isHelpOpen = signal(false);
 
 function Page(): JSX.Element {
-  const { view } = route.value;
+  const { view, id } = route.value;
   const View = VIEWS[view] ?? Missing;
   const isIn = api.isReadOnly || session.value !== undefined;
   useEffect(() => {
     const name = PLACES.find(([, place]) => place === view)?.[2] ?? "Memory";
     document.title = isIn ? `${name} – ALMA explorer` : "ALMA explorer";
   }, [view, isIn]);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) document.querySelector<HTMLElement>("h1")?.focus();
+    isFirst.current = false;
+  }, [view, id]);
   useKeys({
     "/": focusSearch,
     "?": () => (isHelpOpen.value = true),

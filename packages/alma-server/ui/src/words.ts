@@ -16,6 +16,12 @@ const KINDS: Record<string, [string, string]> = {
 /** Kinds that ALMA has, in the order in which they are listed. */
 export const BUILT_IN = Object.keys(KINDS);
 
+/** Returns counts by kind, those of ALMA's own kinds first and in their order. */
+export function inOrder(counts: Record<string, number>): [string, number][] {
+  const place = (kind: string) => BUILT_IN.indexOf(kind) + 1 || BUILT_IN.length + 1;
+  return Object.entries(counts).toSorted(([a], [b]) => place(a) - place(b) || a.localeCompare(b));
+}
+
 export function kindName(kind: string, count = 1): string {
   const [one, many] = KINDS[kind] ?? [spaced(kind), spaced(kind)];
   return count === 1 ? one : many;

@@ -79,7 +79,7 @@ function Records({ records, head, at }: { records: api.JournalLine[]; head: numb
                 {line.is_purged && <span class="badge">erased</span>}
               </td>
               <td data-label="Actor">
-                <Inline text={line.actor} />
+                {line.actor ? <Inline text={line.actor} /> : "–"}
               </td>
               <td data-label="When">
                 <Time at={line.at} />

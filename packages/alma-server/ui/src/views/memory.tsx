@@ -273,7 +273,7 @@ function History({ memory }: { memory: api.Memory }): JSX.Element {
                   <div class="history-head">
                     <a href={href("journal", null, { at: entry.seq })}>#{entry.seq}</a>
                     <span>
-                      <b>{spaced(entry.what)}</b> by <Inline text={entry.actor} />, {entry.operation.replaceAll("_", " ")}
+                      <b>{spaced(entry.what)}</b> by {entry.actor ? <Inline text={entry.actor} /> : "no agent"}, {entry.operation.replaceAll("_", " ")}
                     </span>
                     <Time at={entry.at} />
                     {!api.isReadOnly && (

@@ -7,7 +7,7 @@ import { Bars } from "../charts/bars.js";
 import { Answer, Box, Empty, Figures, Head, Kind, MemoryLink, Time, useAgent, Verdict } from "../parts.js";
 import { go, href, hrefWith, param, scope } from "../router.js";
 import { Inline, Stored } from "../text.js";
-import { bytes, count, decimals, kindName, many, particulars } from "../words.js";
+import { bytes, count, decimals, inOrder, kindName, many, particulars } from "../words.js";
 
 /** What `retrieve` finds for a task, best first, and why. */
 export function Search(): JSX.Element {
@@ -31,7 +31,7 @@ export function Search(): JSX.Element {
         placeholder="Describe a task, as an agent would"
         onSend={(q) => (api.isReadOnly ? go(href("memories", null, { q })) : go(hrefWith({ q, why: null })))}
       />
-      {task && agent && !api.isReadOnly ? <Results agent={agent} task={task} /> : <Overview />}
+      {!task || api.isReadOnly || (agents.answer && !agent) ? <Overview /> : agent ? <Results agent={agent} task={task} /> : <Answer asked={agents}>{() => null}</Answer>}
     </>
   );
 }
@@ -94,6 +94,7 @@ function Result({ found, agent, task }: { found: api.Found; agent: string; task:
             <Stored text={text} lines={3} />
           </div>
         ))}
+      <Reason found={found} />
       <Bars of={parts} weights={weights} times={usefulness} />
       <div class="buttons tight">
         <button type="button" class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -103,6 +104,23 @@ function Result({ found, agent, task }: { found: api.Found; agent: string; task:
       </div>
       {isOpen && <Why id={memory.id} agent={agent} task={task} />}
     </li>
+  );
+}
+
+/** Why it was found, in one line. */
+function Reason({ found }: { found: api.Found }): JSX.Element | null {
+  const { words = [], folded = [] } = found.explanation ?? {};
+  if (!words.length && !folded.length) return null;
+  return (
+    <p class="soft">
+      {words.length > 0 && (
+        <>
+          Shares <Inline text={words.join(", ")} />
+        </>
+      )}
+      {words.length > 0 && folded.length > 0 && "; "}
+      {folded.length > 0 && `stands for ${many(folded.length, "more like it", "more like it")}`}
+    </p>
   );
 }
 
@@ -165,7 +183,7 @@ function Overview(): JSX.Element {
         ) : (
           <>
             <ul class="counts">
-              {Object.entries(stats.by_kind).map(([kind, n]) => (
+              {inOrder(stats.by_kind).map(([kind, n]) => (
                 <li>
                   <a href={href("memories", null, { kind })}>
                     <span class="count">{count(n)}</span>

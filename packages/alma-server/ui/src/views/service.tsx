@@ -42,9 +42,9 @@ function Health(): JSX.Element {
               ["Journal", many(stats.journal_records, "record")],
               ["Store", bytes(stats.database_bytes)],
               ["Embedder", <Inline text={stats.embedder} />],
-              ["This page is", <Inline text={who.name} />],
-              ["It may", who.rights.join(", ")],
-              ["Its verdicts are a", who.source],
+              ["Token", <Inline text={who.name} />],
+              ["Rights", who.rights.join(", ")],
+              ["Judges as", who.source],
             ]}
           />
         )}

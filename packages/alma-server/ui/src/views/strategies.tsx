@@ -22,7 +22,7 @@ export function Strategies(): JSX.Element {
       {!api.isReadOnly && (
         <Box label="Task" isLabelHidden isSearch verb="Show" value={task} placeholder="Describe a task, to see what the prompt would say" onSend={(value) => go(hrefWith({ task: value, open: null, line: null }))} />
       )}
-      {agents.answer && !agent && <NoWays />}
+      {!agent && <Answer asked={agents}>{() => <NoWays />}</Answer>}
       {agent && task && !api.isReadOnly && (
         <>
           <Prompt agent={agent} task={task} />

@@ -5,7 +5,7 @@ import { useAsked } from "../asked.js";
 import { type Line, TimePlot } from "../charts/time.js";
 import { Answer, Empty, Figures, Head } from "../parts.js";
 import { go, href, hrefWith, param, scope } from "../router.js";
-import { count, day as dayName, kindName, many, percent, range } from "../words.js";
+import { count, day as dayName, inOrder, kindName, many, percent, range } from "../words.js";
 
 const seconds = (day: string) => Date.parse(`${day}T00:00:00Z`) / 1000;
 
@@ -139,7 +139,7 @@ function DayTable({ days }: { days: api.Day[] }): JSX.Element {
                 {day.interval ? range(day.interval) : "–"}
               </td>
               <td class="wide" data-label="Memories">
-                {Object.entries(day.by_kind)
+                {inOrder(day.by_kind)
                   .map(([kind, n]) => `${count(n)} ${kindName(kind, n).toLowerCase()}`)
                   .join(", ")}
               </td>
