@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from alma_server.sessions import Sessions
+from api_calls import public_names
 from browser import Browser
 from explored_store import Explored, explored
 
@@ -18,7 +19,7 @@ HANDS = {"mouse": "light", "keyboard": "dark"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explored]:
-    with explored(tmp_path_factory.mktemp("explored")) as server:
+    with public_names(), explored(tmp_path_factory.mktemp("explored")) as server:
         yield server
 
 
