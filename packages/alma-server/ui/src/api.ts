@@ -119,6 +119,16 @@ const at = (id: string, part = "") => `memories/${encodeURIComponent(id)}${part}
 export const stats = (signal?: AbortSignal) => read<Stats>("stats", { agent: scope.value.agent }, signal);
 export const names = async (sort: "agents" | "users", signal?: AbortSignal) => (await read<{ names: string[] }>(sort, {}, signal)).names;
 export const projects = async (signal?: AbortSignal) => (await read<{ names: string[] }>("/v1/projects", {}, signal)).names;
+/** Returns the project of addresses that name none: the server's own, else the first that the token reaches. */
+export async function homeProject(signal?: AbortSignal): Promise<string> {
+  try {
+    return (await stats(signal)).project_id;
+  } catch (error) {
+    const [first] = await projects(signal).catch(() => []);
+    if (first === undefined) throw error;
+    return first;
+  }
+}
 export const kinds = (signal?: AbortSignal) => read<T.Answer<Schemas["Kinds"]>>("kinds", {}, signal);
 export const list = (filter: ListFilter, limit: number, signal?: AbortSignal) =>
   read<Page>("memories", { ...who(), ...filter, limit, count: "exact" }, signal);
@@ -131,13 +141,13 @@ export const evidence = async (id: string, limit: number, signal?: AbortSignal) 
 export const episode = (id: string, signal?: AbortSignal) =>
   read<T.EpisodeRecord>(`episodes/${encodeURIComponent(id)}`, who(), signal);
 export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { agent: scope.value.agent, limit: 200 }, signal);
-export const timeline = async (signal?: AbortSignal) => (await read<{ days: Day[] }>("timeline", who(), signal)).days;
+export const timeline = async (signal?: AbortSignal) => (await read<{ days: Day[] }>("timeline", { agent: scope.value.agent }, signal)).days;
 export const journal = (after: number, limit: number, signal?: AbortSignal) =>
   read<T.Answer<Schemas["Journal"]>>("journal", { after, limit }, signal);
 export const whoami = (signal?: AbortSignal) => read<Schemas["WhoAmI"]>("/v1/whoami", {}, signal);
 export const version = (signal?: AbortSignal) => read<Schemas["Version"]>("/version", {}, signal);
 export const ready = (signal?: AbortSignal) => read<Schemas["Status"]>("/health/ready", {}, signal);
-export const verify = (signal?: AbortSignal) => read<Verified>("verify", {}, signal);
+export const verify = (signal?: AbortSignal) => read<Verified>("/v1/verify", {}, signal);
 export const tokens = (signal?: AbortSignal) => call((to) => to.tokens.list({ signal }));
 export const webhooks = (signal?: AbortSignal) => call((to) => to.webhooks.list({ signal }));
 export const deliveries = (id: string, signal?: AbortSignal) => call((to) => to.webhooks.deliveries(id, { limit: 50, signal }));

@@ -1,5 +1,5 @@
 import * as api from "./api.js";
-import { headline } from "./words.js";
+import { headline, taskOf } from "./words.js";
 
 export interface Node {
   id: string;
@@ -23,7 +23,7 @@ const OUTER = 12;
 /** Returns what stands around a memory, at most two steps away and 200 nodes: outcomes, rules, what an episode was shown. The middle is first. */
 export async function graphAround(id: string, signal: AbortSignal): Promise<Node[]> {
   const middle = await api.memory(id, signal);
-  const table = await api.strategies(middle.agent, { limit: 1000 }, signal).catch(() => undefined);
+  const table = await api.strategies(middle.agent, { task: taskOf(middle), limit: 100 }, signal).catch(() => undefined);
   const found = new Graph(middle);
   const ways = table?.rows ?? [];
   if (middle.kind === "heuristic" || middle.kind === "anti_pattern") await addBehind(found, middle, ways, signal);

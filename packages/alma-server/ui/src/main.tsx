@@ -7,8 +7,8 @@ import { Confirmation, Toast, undoLast } from "./acts.js";
 import * as api from "./api.js";
 import { useAsked } from "./asked.js";
 import { moveBy, PLACES, useKeys } from "./keys.js";
-import { Select } from "./parts.js";
-import { go, href, hrefWith, route, scope } from "./router.js";
+import { Answer, Select } from "./parts.js";
+import { go, home, href, hrefWith, route, scope } from "./router.js";
 import { end, exchangeCode, session } from "./session.js";
 import { type Theme, theme } from "./theme.js";
 import { Door } from "./views/door.js";
@@ -71,9 +71,7 @@ function Page(): JSX.Element {
       </a>
       <Top />
       <Navigation />
-      <main id="main" tabIndex={-1}>
-        <View key={view} />
-      </main>
+      <main id="main" tabIndex={-1}>{scope.value.project ? <View key={view} /> : <Home />}</main>
       <Confirmation />
       <Toast />
       {isHelpOpen.value && <Help />}
@@ -81,12 +79,20 @@ function Page(): JSX.Element {
   );
 }
 
+/** Finds the project to look at, before the first view. */
+function Home(): JSX.Element {
+  const asked = useAsked("home", api.homeProject);
+  useEffect(() => {
+    home.value = asked.answer;
+  }, [asked.answer]);
+  return <Answer asked={asked}>{() => null}</Answer>;
+}
+
 function Top(): JSX.Element {
-  const projects = useAsked("projects", api.projects);
-  const stats = useAsked(`project ${scope.value.project}`, api.stats);
-  const agents = useAsked(`agents ${scope.value.project}`, (signal) => api.names("agents", signal));
-  const users = useAsked(`users ${scope.value.project}`, (signal) => api.names("users", signal));
-  const project = scope.value.project ?? stats.answer?.project_id ?? "";
+  const { project } = scope.value;
+  const projects = useAsked(project ? "projects" : null, api.projects);
+  const agents = useAsked(project ? `agents ${project}` : null, (signal) => api.names("agents", signal));
+  const users = useAsked(project ? `users ${project}` : null, (signal) => api.names("users", signal));
   const all = (names: string[] | undefined, one: string): [string, string][] => [
     ["", `All ${one}s`],
     ...(names ?? []).map((name): [string, string] => [name, name]),
@@ -107,8 +113,8 @@ function Top(): JSX.Element {
       <div class="pickers">
         <Select
           label="Project"
-          value={project}
-          options={(projects.answer ?? [project]).map((name) => [name, name])}
+          value={project ?? ""}
+          options={(projects.answer ?? [project ?? ""]).map((name) => [name, name])}
           onChange={(value) => go(href("search", null, { project: value, agent: null, user: null }))}
         />
         <Select label="Agent" value={scope.value.agent ?? ""} options={all(agents.answer, "agent")} onChange={pick("agent")} />

@@ -17,11 +17,14 @@ addEventListener("hashchange", () => {
   route.value = parse(location.hash);
 });
 
+/** Project that is looked at where the address names none. */
+export const home = signal<string | undefined>(undefined);
+
 /** Whose memory is looked at. */
 export const scope = computed(() => {
   const { query } = route.value;
   const of = (name: (typeof SCOPE)[number]) => query.get(name) || undefined;
-  return { project: of("project"), agent: of("agent"), user: of("user") };
+  return { project: of("project") ?? home.value, agent: of("agent"), user: of("user") };
 });
 
 /** Returns a parameter of the address, "" if it is not there. */

@@ -32,7 +32,7 @@ function answerTo(path: string, query: URLSearchParams): unknown {
   if (path === "memories") return list(query);
   if (path === "retrieve") return undefined;
   if (path === "review") return answers["review?limit=200"];
-  if (path === "strategies") return answers[`strategies?agent=${query.get("agent")}&limit=1000`];
+  if (path === "strategies") return answers[`strategies?agent=${query.get("agent")}&limit=1000`]; // of all tasks: a snapshot cannot compare texts
   if (path === "journal") return journal(Number(query.get("after")), Number(query.get("limit")));
   const [, id, part] = /^memories\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
   if (id && !part) return all().find((each) => each.id === id);

@@ -81,6 +81,14 @@ export function headline(memory: Memory): string {
   }
 }
 
+/** Returns the task that a memory is about: that of an outcome, that for which a rule was learned or stated. */
+export function taskOf(memory: Memory): string {
+  if (memory.kind === "outcome") return memory.task_description;
+  const { task } = memory.metadata;
+  if (typeof task === "string" && task) return task;
+  return memory.kind === "heuristic" ? memory.condition : headline(memory);
+}
+
 /** Returns the other texts of a memory, each with its label. */
 export function particulars(memory: Memory): [string, string][] {
   const all: [string, string | null | undefined][] = (() => {

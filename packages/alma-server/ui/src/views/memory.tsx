@@ -8,7 +8,7 @@ import { useKeys } from "../keys.js";
 import { Answer, Box, Empty, Fault, Figures, Head, Judgement, Kind, MemoryLink, Time, Verdict } from "../parts.js";
 import { go, href, hrefWith, param, route, scope } from "../router.js";
 import { Inline, plain, Stored, Suspicious } from "../text.js";
-import { count, decimals, duration, EDITABLE, headline, kindName, many, particulars, percent, range, spaced } from "../words.js";
+import { count, decimals, duration, EDITABLE, headline, kindName, many, particulars, percent, range, spaced, taskOf } from "../words.js";
 import { releaseMemory } from "./memories.js";
 import { Signals, Why } from "./search.js";
 
@@ -18,9 +18,12 @@ export function MemoryView(): JSX.Element {
   const asked = useAsked(id ? JSON.stringify([scope.value, id]) : null, (signal) => find(id, signal));
   if (!id) return <Lookup />;
   return (
-    <Answer asked={asked} rows={10}>
-      {(found) => <Shown key={id} {...found} />}
-    </Answer>
+    <>
+      {!asked.answer && <Head title="Memory" />}
+      <Answer asked={asked} rows={10}>
+        {(found) => <Shown key={id} {...found} />}
+      </Answer>
+    </>
   );
 }
 
@@ -149,7 +152,7 @@ function Numbers({ memory }: { memory: api.Memory }): JSX.Element {
 function Evidence({ memory }: { memory: api.Memory }): JSX.Element {
   const limit = 50;
   const outcomes = useAsked(JSON.stringify([scope.value, memory.id, "evidence"]), (signal) => api.evidence(memory.id, limit, signal));
-  const ways = useAsked(JSON.stringify([scope.value, memory.id, "way"]), (signal) => api.strategies(memory.agent, { limit: 1000 }, signal));
+  const ways = useAsked(JSON.stringify([scope.value, memory.id, "way"]), (signal) => api.strategies(memory.agent, { task: taskOf(memory), limit: 100 }, signal));
   const way = ways.answer?.rows.find((each) => each.heuristic_id === memory.id || each.anti_pattern_id === memory.id);
   return (
     <section>

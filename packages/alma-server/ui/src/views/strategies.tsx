@@ -190,7 +190,8 @@ const KEY: Record<Order, (way: api.Way) => number> = {
 function Table({ agent, task }: { agent: string; task: string }): JSX.Element {
   const type = param("type");
   const order = (param("order") || "expected") as Order;
-  const asked = useAsked(JSON.stringify([scope.value, agent, task, type]), (signal) => api.strategies(agent, { task, type, limit: 1000 }, signal));
+  const limit = param("all") ? 1000 : SHOWN;
+  const asked = useAsked(JSON.stringify([scope.value, agent, task, type, limit]), (signal) => api.strategies(agent, { task, type, limit }, signal));
   return (
     <section aria-labelledby="ways-title">
       <div class="section-head">
@@ -201,14 +202,13 @@ function Table({ agent, task }: { agent: string; task: string }): JSX.Element {
         {({ rows, hint }) => {
           const key = KEY[order] ?? KEY.expected;
           const sorted = rows.toSorted((a, b) => key(b) - key(a));
-          const shown = param("all") ? sorted : sorted.slice(0, SHOWN);
           if (!rows.length) return <>{hint ? <Empty title={hint} /> : <NoWays />}</>;
           return (
             <>
-              <Ways rows={shown} />
-              {shown.length < sorted.length && (
+              <Ways rows={sorted} />
+              {rows.length === SHOWN && limit === SHOWN && (
                 <p>
-                  <a href={hrefWith({ all: 1 })}>Show all {count(sorted.length)}</a>
+                  <a href={hrefWith({ all: 1 })}>Show more</a>
                 </p>
               )}
             </>
