@@ -144,12 +144,12 @@ function Spot({ placed, hasLabel }: { placed: Placed; hasLabel: boolean }): JSX.
         {node.verdict === "failure" && <path class="spot-mark" d="M-3-3 3 3M3-3-3 3" />}
         {node.verdict === "success" && <path class="spot-mark" d="M-3.5 0-1 2.5 3.5-2.5" />}
         {hasLabel && (
-          <text x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
+          <text aria-hidden="true" x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
             {short}
           </text>
         )}
         {node.more > 0 && (
-          <text class="spot-more" y={isMiddle ? -16 : -13} text-anchor="middle">
+          <text aria-hidden="true" class="spot-more" y={isMiddle ? -16 : -13} text-anchor="middle">
             {count(node.more)} more
           </text>
         )}
