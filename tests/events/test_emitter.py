@@ -299,6 +299,6 @@ def test_a_forked_child_emits_what_it_writes_itself(emitter: EventEmitter, alma:
 
 
 def test_without_subscribers_nothing_follows_commits(emitter: EventEmitter, alma: ALMA) -> None:
-    before = {thread.name for thread in threading.enumerate()}
+    before = set(threading.enumerate())
     alma.learn("victor", "Deploy auth", "success")
-    assert {thread.name for thread in threading.enumerate()} == before
+    assert set(threading.enumerate()) <= before  # one of an earlier test may end meanwhile

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
@@ -12,7 +14,7 @@ import pytest
 from fastapi import APIRouter
 
 from alma_server.asking import AskedDep
-from api_processes import Server, serving, wait_until_ready
+from api_processes import Server, serving, started, wait_until_ready
 from api_serving import Served, over_http, running_app
 
 CLIENTS = 6
@@ -58,6 +60,42 @@ def test_a_killed_worker_loses_no_acknowledged_write_and_doubles_none(tmp_path: 
     assert set(found) == {200}
     assert len(acknowledged) == len(set(acknowledged)) == CLIENTS * ROUNDS
     assert len(listed["memories"]) == CLIENTS * ROUNDS
+
+
+def test_a_request_whose_server_was_killed_is_carried_out_at_once_by_the_next_one(tmp_path: Path) -> None:
+    body = {"kind": "domain_knowledge", "agent": "helena", "domain": "api", "fact": "Uses JWT"}
+
+    def send(server: Server) -> httpx.Response:
+        with server.client() as client:
+            return client.post("/v1/projects/shop/memories", json=body, headers={"Idempotency-Key": "k"})
+
+    def try_to_send(server: Server) -> None:
+        with suppress(httpx.TransportError):
+            send(server)
+
+    with serving(tmp_path) as server:
+        send_first = threading.Thread(target=try_to_send, args=(server,))
+        with sqlite3.connect(tmp_path / ".alma" / "alma.db", isolation_level=None) as store:
+            store.execute("BEGIN IMMEDIATE")  # the request waits within its write
+            send_first.start()
+            while not is_running(tmp_path / ".alma" / "service.db"):
+                time.sleep(0.01)
+            os.killpg(server.process.pid, signal.SIGKILL)
+            store.execute("ROLLBACK")
+        store.close()
+        send_first.join()
+        with started(tmp_path, server.token) as following:
+            assert [send(following).status_code for _ in range(2)] == [201, 201]
+            with following.client() as client:
+                found = client.get("/v1/projects/shop/memories", params={"kind": "domain_knowledge"}).json()
+    assert len(found["memories"]) == 1
+
+
+def is_running(file: Path) -> bool:
+    """True when a request with a key is carried out."""
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(file)) as answers:
+        return answers.execute("SELECT count(*) FROM idempotency").fetchone() == (1,)
+    return False
 
 
 @pytest.fixture

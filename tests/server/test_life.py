@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -272,6 +273,25 @@ def test_a_token_for_a_user_counts_what_it_may_read(client: Opening, served: Ser
     assert f'"total_count": {number + others}' in legacy.json()["result"]["content"][0]["text"]
     assert (found["database_bytes"] is None) is ((agent, user) != ("*", "*"))
     assert ("of-tom" in asking.get("/v1/projects/shop/agents").json()["names"]) is ((agent, user) == ("*", "*"))
+
+
+@pytest.mark.parametrize("name", ["team/web", "/", "a//b", "a%2Fb", "..", "a/history", "Ünï/店"])
+def test_names_in_addresses_may_contain_slashes(client: Opening, served: Served, name: str) -> None:
+    part, asking = quote(name, safe="").replace("..", "%2E%2E"), client()
+    state = f"/v1/projects/shop/workflows/{part}/checkpoint"
+    if name != "..":  # clients resolve it
+        assert asking.put(state, json={"state": {"step": 1}}).status_code == 200
+        assert asking.get(state).json()["state"] == {"step": 1}
+        assert served.alma.resume(name) is not None
+    begun = asking.post("/v1/projects/shop/episodes", json={"agent": "helena", "task": "Deploy", "episode_id": name})
+    assert begun.status_code == 201, begun.text
+    if name != "..":
+        assert asking.get(begun.headers["location"]).json()["id"] == name
+        assert asking.get(f"/v1/projects/{part}/stats").json()["project_id"] == name
+        bare = client("bound", projects=(name,))
+        assert bare.get("/v1/stats").json()["project_id"] == name
+        assert bare.get(f"/v1/projects/{part}/memories/{part}").json()["instance"]
+        assert bare.get("/v1/projects/shop/stats").status_code == 403
 
 
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:

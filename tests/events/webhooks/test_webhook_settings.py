@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_receivers_follow_the_configuration(
         path.write_text(HEAD + f"  webhooks:\n{entry}      events: [memory.created, memory.deleted]\n")
         (same,) = manager.configure(load_settings(path).webhooks)
         assert same.id == endpoint.id
-        assert str(same.position) == "1"
+        assert str(same.position) == "2"  # behind the record that keeps it, and the outcome
         alma.learn(agent="anna", task="another", outcome=True)
         got = receiver.wait_for(2)[1]
         for secret in (b"first secret", b"second secret"):
@@ -90,6 +91,69 @@ def test_receivers_follow_the_configuration(
         assert manager.configure([]) == []
         assert [each.id for each in manager.endpoints.listed()] == [by_hand.id]
         manager.stop()
+
+
+@pytest.mark.parametrize(("delivered", "again"), [((), 1), ((3,), 4), ((990, 20), 21)])
+def test_receivers_of_a_configuration_miss_nothing_where_the_side_database_is_lost(
+    tmp_path: Path, receiver: Receiver, wait_until: Wait, delivered: Sequence[int], again: int
+) -> None:
+    settings = {"url": receiver.url, "events": ["memory.created"], "allow_http": True, "allow": ["127.0.0.1"]}
+    folder = tmp_path / "store"
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+        first = alma.learn("anna", "before the receiver", True)
+        manager = WebhookManager(alma)
+        (endpoint,) = manager.configure([settings])
+        manager.start()
+        for number in delivered:
+            had = len(receiver.got)
+            alma.learn_many([{"agent": "anna", "task": f"task {each}", "outcome": True} for each in range(number)])
+            wait_until(lambda: len(receiver.got) == had + number)  # noqa: B023 - called at once
+            wait_until(lambda: set(manager.endpoints.counts(endpoint.id)) == {"success"})
+        manager.stop()
+        alma.learn("anna", "while nobody delivered", True)
+    for name in ("service.db", "service.db-wal", "service.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+        made = {memory.id for memory in alma.list_memories("outcome", limit=2_000)} - {first.id}
+        manager = WebhookManager(alma)
+        (endpoint,) = manager.configure([settings])
+        manager.start()
+        wait_until(lambda: manager.endpoints.counts(endpoint.id) == {"success": again})
+        manager.stop()
+    assert {each.event["memory_id"] for each in receiver.got} == made
+
+
+def test_a_receiver_that_was_taken_out_of_the_configuration_begins_anew(
+    tmp_path: Path, receiver: Receiver, wait_until: Wait
+) -> None:
+    settings = {"url": receiver.url, "events": ["memory.created"], "allow_http": True, "allow": ["127.0.0.1"]}
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+        manager = WebhookManager(alma)
+        manager.configure([settings])
+        manager.configure([])
+        alma.learn("anna", "while it was out", True)
+        (endpoint,) = manager.configure([settings])
+        made = alma.learn("anna", "while it is in", True)
+        manager.start()
+        wait_until(lambda: manager.endpoints.counts(endpoint.id) == {"success": 1})
+        manager.stop()
+    assert [each.event["memory_id"] for each in receiver.got] == [made.id]
+
+
+def test_kept_positions_are_of_one_store_and_no_content(tmp_path: Path, receiver: Receiver) -> None:
+    settings = {"url": receiver.url, "events": ["memory.created"], "allow_http": True, "allow": ["127.0.0.1"]}
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+        alma.learn("anna", "a task", True)
+        before, exported = alma.content_hash(), BytesIO()
+        WebhookManager(alma).configure([settings])
+        alma.export(exported)
+        assert alma.content_hash() == before
+    assert b"webhook" not in exported.getvalue()
+    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as other:
+        other.import_from(BytesIO(exported.getvalue()))
+        head = other.get_stats().journal_records
+        (endpoint,) = WebhookManager(other).configure([settings])
+        assert str(endpoint.position) == str(head)
 
 
 def test_settings_of_an_encrypted_store_are_not_readable_in_its_files(tmp_path: Path, receiver: Receiver) -> None:

@@ -85,7 +85,9 @@ def test_the_first_view_is_small() -> None:
 @pytest.mark.parametrize("path", sorted([*SOURCES.glob("src/**/*.ts*"), SOURCES / "index.html"]), ids=lambda path: path.name)
 def test_sources_make_no_markup_of_text(path: Path) -> None:
     lines = enumerate(path.read_text("utf-8").splitlines(), 1)
-    assert [f"{number}: {line.strip()}" for number, line in lines if FORBIDDEN.search(line.replace("http://www.w3.org/2000/svg", ""))] == []
+    assert [
+        f"{number}: {line.strip()}" for number, line in lines if FORBIDDEN.search(line.replace("http://www.w3.org/2000/svg", ""))
+    ] == []
 
 
 @pytest.mark.skipif("ALMA_PICTURES" not in os.environ, reason="pictures of the guide are made when ALMA_PICTURES is set")
@@ -93,5 +95,7 @@ def test_pictures_of_the_guide_are_made(browser: Browser, tmp_path: Path) -> Non
     folder = ROOT / "docs" / "pictures"
     folder.mkdir(exist_ok=True)
     with explored(tmp_path) as server:
-        visit(browser, server, "pictures", {"viewport": {"width": 1200, "height": 750}, "colorScheme": "light"}, folder=str(folder))
+        visit(
+            browser, server, "pictures", {"viewport": {"width": 1200, "height": 750}, "colorScheme": "light"}, folder=str(folder)
+        )
     assert len(list(folder.glob("explorer_*.png"))) == 6

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from alma.types.episodes import LEASE
 from alma.types.kinds import MemoryType
-from alma.types.reports import MAINTENANCE
+from alma.types.stored import OF_THIS_STORE, RowValues
 from alma.types.stored import Change as Change
-from alma.types.stored import RowValues
 from alma.types.strategies import RULE
 
 GENESIS = bytes(32)
@@ -148,14 +146,14 @@ def _without_unchanged(change: Change) -> Change | None:
 LocatedRow = tuple[str, str, RowValues]
 """A row with its table and key."""
 
-_OF_THIS_STORE = (f"{LEASE}/", f"{MAINTENANCE}/")
+_OF_THIS_STORE = tuple(f"{kind}/" for kind in OF_THIS_STORE)
 _RULE_KEYS = f"{RULE}/"
 
 
 def content_hash(rows: Iterable[LocatedRow]) -> str:
     """Returns a hash of a project's content as 64 hexadecimal digits.
 
-    What an export leaves out is not part of it: small records that concern this store only (who holds which episode, when maintenance ran).
+    What an export leaves out is not part of it: small records that concern this store only.
     Nor are vectors, row numbers and the order in which rows were made.
     """
     return rows_hash(one for one in rows if one[0] != "record" or not one[1].startswith(_OF_THIS_STORE))

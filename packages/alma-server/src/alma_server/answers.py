@@ -1,4 +1,5 @@
-"""Answers to requests with an idempotency key: references that an answer can be rendered from, kept for a day, never words."""
+"""Answers to requests with an idempotency key: references that an answer can be rendered from, kept for a day, never words. While a request runs,
+the process that carries it out stands in their place."""
 
 import json
 import re
@@ -11,6 +12,7 @@ from sqlalchemy import BigInteger, Column, Engine, Integer, MetaData, String, Ta
 from sqlalchemy.exc import IntegrityError
 
 from alma_events.service_db import create_tables
+from alma_server.holders import has_ended, this_process
 from alma_server.problems import ProblemError
 from alma_server.sent import RUNNING_SECONDS, Sent
 
@@ -43,10 +45,10 @@ class Answers:
     def begin(self, sent: Sent) -> Any:
         """Returns the references of the first answer, or `None` where this request is to be carried out.
 
-        `ProblemError`: 422 if the key came with another body, 409 while the first request runs.
+        `ProblemError`: 422 if the key came with another body, 409 while the first request runs. One whose process has ended runs no more.
         """
         now = int(self._clock())
-        new = {**asdict(sent), "is_done": 0, "refs": "", "expires": now + RUNNING_SECONDS}
+        new = {**asdict(sent), "is_done": 0, "refs": this_process(), "expires": now + RUNNING_SECONDS}
         try:
             with self._engine.begin() as connection:
                 connection.execute(delete(_TABLE).where(_TABLE.c.expires <= now))
@@ -54,6 +56,10 @@ class Answers:
                 if row is None:
                     connection.execute(insert(_TABLE).values(new))
                     return None
+                if row.body_sha256 == sent.body_sha256 and not row.is_done and has_ended(row.refs):
+                    abandoned = (_where(sent), _TABLE.c.is_done == 0, _TABLE.c.refs == row.refs)
+                    if connection.execute(update(_TABLE).where(*abandoned).values(new)).rowcount:
+                        return None
         except IntegrityError:  # another process was quicker
             raise _still_running() from None
         if row.body_sha256 != sent.body_sha256:

@@ -93,10 +93,11 @@ def read_options(given: argparse.Namespace) -> Options:
 def _cursor_key(folder: Path) -> bytes:
     """Returns the key that signs cursors, which is made once beside the store, for its owner only."""
     file = folder / KEY_FILE
-    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        with new_file(file) as made:
-            made.write(secrets.token_bytes(32))
+        with TokenFile(folder).locked():  # of several first starts at once one makes it
+            if not file.exists():
+                with new_file(file) as made:
+                    made.write(secrets.token_bytes(32))
     return file.read_bytes()
 
 

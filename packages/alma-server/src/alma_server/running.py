@@ -260,8 +260,7 @@ def _check_ready(opening: Opening) -> None:
 
 
 def _make_first_token(file: TokenFile) -> None:
-    if all(map(is_session, file.tokens())):
-        secret = file.add(DEFAULT_TOKEN, Access())
+    if (secret := file.add_first(DEFAULT_TOKEN, Access(), is_passing=is_session)) is not None:
         _report(f"made a token for {Access()}; it is shown only now:\n{secret}")
 
 

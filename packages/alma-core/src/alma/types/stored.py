@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from alma.types.episodes import LEASE
 from alma.types.identity import Fingerprint
+from alma.types.reports import MAINTENANCE
 from alma.types.scope import Partition
 
 if TYPE_CHECKING:
@@ -47,6 +49,13 @@ class RecordedOutcome(NamedTuple):
     created_at: int
     is_archived: bool
 
+
+WEBHOOK_POSITION = "webhook.position"
+"""Kind of the small records of alma-events that say how far receivers have got in this journal."""
+
+OF_THIS_STORE = (LEASE, MAINTENANCE, WEBHOOK_POSITION)
+"""Kinds of small records that concern this store only, so that they are not exported: who holds which episode, when maintenance ran, how far
+receivers have got."""
 
 QUARANTINE = "quarantine"
 """Kind of the small records that say which memories are in quarantine, and why."""

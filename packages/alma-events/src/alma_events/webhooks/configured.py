@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from alma.errors import ConfigurationError, ValidationError
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, Endpoints
-
-OWNER = "configuration"
-"""Owner of the endpoints that a configuration has."""
+from alma_events.webhooks.positions import CONFIGURED, KeptPositions
 
 
 def check_webhooks(given: object, prefix: str = "") -> list[WebhookConfig]:
@@ -31,19 +29,25 @@ def _checked(given: object, place: str) -> WebhookConfig:
         raise ConfigurationError(f"{place}: {error}") from error
 
 
-def follow_configuration(endpoints: Endpoints, configs: Sequence[WebhookConfig]) -> list[Endpoint]:
-    """Adds, changes and removes the endpoints of a configuration until they are as it says. Positions stay; a new secret replaces the former one,
-    which signs besides for a day. Endpoints that were added otherwise stay as they are."""
+def follow_configuration(endpoints: Endpoints, kept: KeptPositions, configs: Sequence[WebhookConfig]) -> list[Endpoint]:
+    """Adds, changes and removes the endpoints of a configuration until they are as it says. Positions stay, also where the side database was lost;
+    a new secret replaces the former one, which signs besides for a day. Endpoints that were added otherwise stay as they are."""
     wanted = {_id(endpoints, each): each for each in configs}
-    known = {each.id: each for each in endpoints.listed(owner=OWNER)}
+    known = {each.id: each for each in endpoints.listed(owner=CONFIGURED)}
     for name in known.keys() - wanted.keys():
         endpoints.remove(name)
-    return [_follow(endpoints, name, config, known.get(name)) for name, config in wanted.items()]
+    kept.drop_others(wanted)
+    found = [_follow(endpoints, kept, name, config, known.get(name)) for name, config in wanted.items()]
+    for endpoint in found:
+        if kept.find(endpoint.id) is None:
+            kept.keep(endpoint.id, endpoint.position)
+    return found
 
 
-def _follow(endpoints: Endpoints, name: str, config: WebhookConfig, known: Endpoint | None) -> Endpoint:
+def _follow(endpoints: Endpoints, kept: KeptPositions, name: str, config: WebhookConfig, known: Endpoint | None) -> Endpoint:
     if known is None:
-        return endpoints.add(config, owner=OWNER, endpoint_id=name)
+        position = kept.find(name)
+        return endpoints.add(config, owner=CONFIGURED, endpoint_id=name, since=None if position is None else str(position))
     settings = {key: value for key, value in config.to_dict().items() if key != "secret"}
     if settings != {key: value for key, value in known.config.to_dict().items() if key != "secret"}:
         known = endpoints.change(name, **settings)

@@ -37,6 +37,7 @@ from alma_access import ANY, NONE, Access
 from alma_events.service_db import DURABLE, MICROSECONDS, READS, create_tables, empty_log, service_engine
 from alma_events.webhooks.config import ALL_USERS, NO_USERS, WebhookConfig
 from alma_events.webhooks.guard import Resolve, check_target, resolve_host
+from alma_events.webhooks.positions import KeptPositions
 from alma_events.webhooks.rows import NEW, WAITING, Delivery, Position, WebhookDeliveryStatus
 from alma_events.webhooks.signing import check_secret, new_secret
 
@@ -160,6 +161,10 @@ class Endpoints:
     def project(self) -> str:
         """The project whose events they get."""
         return self._alma.project_id
+
+    def kept_positions(self) -> KeptPositions:
+        """Returns the positions that outlive the side database."""
+        return KeptPositions(self._alma)
 
     def add(
         self,

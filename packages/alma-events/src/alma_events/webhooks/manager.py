@@ -96,7 +96,7 @@ class WebhookManager:
         `ConfigurationError` for settings that are wrong, `ValidationError` for an address that may not be called.
         """
         checked = check_webhooks([each.to_dict() if isinstance(each, WebhookConfig) else each for each in configs])
-        found = follow_configuration(self.endpoints, checked)
+        found = follow_configuration(self.endpoints, self.endpoints.kept_positions(), checked)
         if self._worker is not None:
             self._worker.look()
         return found

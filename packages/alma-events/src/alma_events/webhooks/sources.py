@@ -11,7 +11,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.engine import Connection, Engine, Row
 
 from alma import ALMA
@@ -24,6 +24,7 @@ from alma_events.service_db import READS
 from alma_events.types import MemoryEvent
 from alma_events.webhooks.config import WebhookConfig
 from alma_events.webhooks.endpoints import Endpoint, deliveries, endpoints
+from alma_events.webhooks.positions import CONFIGURED, KEEP_EVENTS, KEEP_SECONDS, KeptPositions
 from alma_events.webhooks.rows import NEW, WAITING, Attempt, Position, Reference, WebhookDeliveryStatus
 
 _LOG = logging.getLogger("alma")
@@ -73,6 +74,8 @@ class JournalSource:
         self._recorded = 0
         self._position, self._stored, self._replay_until = endpoint.position, endpoint.position, 0
         self._matched: str | None = None
+        self._kept = KeptPositions(alma) if endpoint.owner == CONFIGURED else None
+        self._unkept, self._kept_at = 0, clock()
 
     def load(self) -> Sequence[Reference]:
         with self._engine.begin() as connection:
@@ -113,7 +116,22 @@ class JournalSource:
                     found.append(self._refer(event, matched, now))
                     matched = event.position
         behind = found[-1].at if len(found) == most else max(Position(head), before)
-        return self._take_up(found, behind, matched)
+        taken = self._take_up(found, behind, matched)
+        self._keep_position(len(taken))
+        return taken
+
+    def _keep_position(self, taken: int) -> None:
+        """Keeps the position before the oldest event that waits, from time to time: so far an endpoint goes back if the side database is lost."""
+        self._unkept += taken
+        is_due = self._unkept >= KEEP_EVENTS or (self._unkept and self._clock() - self._kept_at >= KEEP_SECONDS)
+        if self._kept is not None and is_due:
+            waiting = select(func.min(deliveries.c.seq)).where(
+                deliveries.c.endpoint == self._endpoint.id, deliveries.c.status.in_(WAITING)
+            )
+            with self._engine.execution_options(**READS).begin() as connection:
+                oldest = connection.execute(waiting).scalar()
+            self._kept.keep(self._endpoint.id, self._stored if oldest is None else min(self._stored, Position(oldest - 1)))
+            self._unkept, self._kept_at = 0, self._clock()
 
     @property
     def _is_of_project(self) -> bool:

@@ -22,8 +22,8 @@ from alma.storage.relational.transfer import changes_for
 from alma.text import shortened
 from alma.types.episodes import LEASE
 from alma.types.exported import ExportedCounts, ExportedMemory, ImportReport
-from alma.types.reports import MAINTENANCE, RedactReport
-from alma.types.stored import Erased
+from alma.types.reports import RedactReport
+from alma.types.stored import OF_THIS_STORE, Erased
 from alma_guard import kind_of_placeholder
 
 EMBEDDED_AT_ONCE = 512
@@ -226,6 +226,6 @@ def _ever_stored(room: Room) -> tuple[list[str], list[str]]:
         for change in entry.changes:
             if change.table in ("memory", journal.RETIRED_TABLE):
                 memories[journal.entity(change.table, change.key)] = None
-            elif change.table == "record" and not change.key.startswith((f"{LEASE}/", f"{MAINTENANCE}/")):
+            elif change.table == "record" and change.key.partition("/")[0] not in OF_THIS_STORE:
                 records[change.key] = None
     return list(memories), list(records)

@@ -16,7 +16,7 @@ from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, content_hash, passage_key, text_hash
 from alma.storage.relational.seal import hide_key
 from alma.types.custom import DEFINITIONS
-from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
+from alma.types.episodes import END, EPISODE, RUN, STEP
 from alma.types.exported import (
     ExportedCounts,
     ExportedMemory,
@@ -28,15 +28,12 @@ from alma.types.exported import (
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.package_records import is_of_package
-from alma.types.reports import MAINTENANCE
 from alma.types.scope import agent_in, owner_name, user_in
-from alma.types.stored import Change
+from alma.types.stored import OF_THIS_STORE, Change
 from alma.types.strategies import RULE
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _DERIVED = frozenset({"is_user", "owner", "content_hash"})
-_OF_THIS_STORE = (LEASE, MAINTENANCE)
-"""Kinds of small records that are not exported: who holds which episode, and when maintenance ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class Snapshot:
 
     def counts(self) -> ExportedCounts:
         """Returns how much there is to read."""
-        left_out = json.dumps([hide_key(self.view.seal, kind) for kind in _OF_THIS_STORE])
+        left_out = json.dumps([hide_key(self.view.seal, kind) for kind in OF_THIS_STORE])
         counts = ExportedCounts(**(self.view.one("export_counts", **self._selection(), left_out=left_out) or {}))
         return counts if self._is_whole else counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
@@ -86,7 +83,7 @@ class Snapshot:
         for stored in TABLES["record"].rows(self.view):
             kind, _, key = stored.key.partition("/")
             row = whole(stored)
-            if kind not in _OF_THIS_STORE:
+            if kind not in OF_THIS_STORE:
                 yield ExportedRecord(kind=kind, key=key, **_with_times(row, ("updated_at",)))
 
     def _is_own(self, record: ExportedRecord) -> bool:
