@@ -398,7 +398,7 @@ export const flows = {
     const { head } = await ask("GET", "journal?limit=1");
     const made = [await fact(ask, "First of two."), await fact(ask, "Second of two.")];
     await person.open("journal");
-    await person.press(person.button(`Undo to record ${head}`));
+    await person.press(person.button(`Undo to here, record ${head}`));
     const dialog = page.getByRole("dialog");
     await person.sees("Would reverse 2 records", dialog);
     for (const { id } of made) await person.sees(id, dialog);

@@ -31,22 +31,33 @@ function answerTo(path: string, query: URLSearchParams): unknown {
   if (path === "stats") return stats(query.get("agent"));
   if (path === "memories") return list(query);
   if (path === "retrieve") return undefined;
-  if (path === "review") return answers["review?limit=200"];
+  if (path === "review") return review(query.get("agent"));
+  if (path === "timeline") return answers[query.get("agent") ? `timeline?agent=${query.get("agent")}` : "timeline"];
   if (path === "strategies") return answers[`strategies?agent=${query.get("agent")}&limit=1000`]; // of all tasks: a snapshot cannot compare texts
   if (path === "journal") return journal(Number(query.get("after")), Number(query.get("limit")));
   const [, id, part] = /^memories\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
   if (id && !part) return all().find((each) => each.id === id);
-  if (id && part) return answers[`memories/${id}/${part}`];
+  if (id && part) return answers[`memories/${id}/${part}`] ?? (part === "history" ? [] : undefined);
   return answers[path];
 }
 
+function review(agent: string | null): unknown {
+  type Items = { episode: { agent: string } }[];
+  const found = answersOf<{ unjudged: Items; surprising: Items }>("review?limit=200");
+  if (!found || !agent) return found;
+  const [unjudged, surprising] = [found.unjudged, found.surprising].map((items) => items.filter((item) => item.episode.agent === agent)) as [Items, Items];
+  return { unjudged, surprising, unjudged_count: unjudged.length, surprising_count: surprising.length };
+}
+
+const answersOf = <Answer>(key: string) => snapshot!.answers[key] as Answer | undefined;
+
 function all(): Memory[] {
-  const of = (key: string) => (snapshot!.answers[key] as List | undefined)?.memories ?? [];
+  const of = (key: string) => answersOf<List>(key)?.memories ?? [];
   return [...of("memories"), ...of("memories?status=quarantined")];
 }
 
 function stats(agent: string | null): unknown {
-  const found = snapshot!.answers.stats as { by_agent: Record<string, Record<string, number>> };
+  const found = answersOf<{ by_agent: Record<string, Record<string, number>> }>("stats")!;
   if (!agent) return found;
   const by_kind = found.by_agent[agent] ?? {};
   return { ...found, by_kind, total: Object.values(by_kind).reduce((sum, each) => sum + each, 0), by_agent: { [agent]: by_kind } };
@@ -55,7 +66,7 @@ function stats(agent: string | null): unknown {
 /** Lists as the server does: filtered, newest or oldest first, a page at a time; the cursor is a number. */
 function list(query: URLSearchParams): unknown {
   const status = query.get("status");
-  const found = snapshot!.answers[status && status !== "active" ? `memories?status=${status}` : "memories"] as List | undefined;
+  const found = answersOf<List>(status && status !== "active" ? `memories?status=${status}` : "memories");
   const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   const [kind, agent, user, since] = ["kind", "agent", "user_id", "since"].map((name) => query.get(name));
   const kept = (found?.memories ?? []).filter((each) => {
@@ -80,6 +91,6 @@ function list(query: URLSearchParams): unknown {
 }
 
 function journal(after: number, limit: number): unknown {
-  const { records, head } = snapshot!.answers.journal as { records: { seq: number }[]; head: number };
+  const { records, head } = answersOf<{ records: { seq: number }[]; head: number }>("journal")!;
   return { records: records.filter((each) => each.seq > after).slice(0, limit), head, after: null };
 }

@@ -116,8 +116,13 @@ function Drawing({ nodes }: { nodes: Node[] }): JSX.Element {
         return from && <line class="edge" x1={from.x} y1={from.y} x2={x} y2={y} />;
       })}
       {placed.map((each) => (
-        <Spot key={each.node.id} placed={each} hasLabel={isLabelled && (each.node.ring < 2 || placed.length <= LABELLED)} />
+        <Spot key={each.node.id} placed={each} />
       ))}
+      <g aria-hidden="true">
+        {placed.map((each) => (
+          <Label key={each.node.id} placed={each} hasText={isLabelled && (each.node.ring < 2 || placed.length <= LABELLED)} />
+        ))}
+      </g>
     </svg>
   );
 }
@@ -128,14 +133,11 @@ const SHAPES: Record<string, string> = {
   domain_knowledge: "M0-9 9 0 0 9-9 0z",
 };
 
-function Spot({ placed, hasLabel }: { placed: Placed; hasLabel: boolean }): JSX.Element {
+function Spot({ placed }: { placed: Placed }): JSX.Element {
   const { node, x, y } = placed;
-  const isLeft = x < -1;
-  const label = plain(node.label.replaceAll("\n", " "));
-  const short = label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS - 1)}…` : label;
   const tone = node.verdict === "success" ? "good" : node.verdict === "failure" ? "bad" : "soft";
   const isMiddle = node.ring === 0;
-  const says = [node.edge, label, node.verdict, node.more ? `${count(node.more)} more` : ""].filter(Boolean).join(", ");
+  const says = [node.edge, labelOf(node), node.verdict, node.more ? `${count(node.more)} more` : ""].filter(Boolean).join(", ");
   return (
     <a href={linkOf(node)} class={`spot spot-${node.kind === "outcome" ? tone : "rule"}${isMiddle ? " is-middle" : ""}`} aria-label={says} data-spot="">
       <title>{says}</title>
@@ -143,20 +145,35 @@ function Spot({ placed, hasLabel }: { placed: Placed; hasLabel: boolean }): JSX.
         {SHAPES[node.kind] ? <path d={SHAPES[node.kind]} /> : <circle r={isMiddle ? 10 : 7} />}
         {node.verdict === "failure" && <path class="spot-mark" d="M-3-3 3 3M3-3-3 3" />}
         {node.verdict === "success" && <path class="spot-mark" d="M-3.5 0-1 2.5 3.5-2.5" />}
-        {hasLabel && (
-          <text x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
-            {short}
-          </text>
-        )}
-        {node.more > 0 && (
-          <text class="spot-more" y={isMiddle ? -16 : -13} text-anchor="middle">
-            {count(node.more)} more
-          </text>
-        )}
       </g>
     </a>
   );
 }
+
+/** What is written beside a node. The link has it in full. */
+function Label({ placed, hasText }: { placed: Placed; hasText: boolean }): JSX.Element {
+  const { node, x, y } = placed;
+  const label = labelOf(node);
+  const short = label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS - 1)}…` : label;
+  const isMiddle = node.ring === 0;
+  const isLeft = x < -1;
+  return (
+    <g class="spot-label" transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
+      {hasText && (
+        <text x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
+          {short}
+        </text>
+      )}
+      {node.more > 0 && (
+        <text class="spot-more" y={isMiddle ? -16 : -13} text-anchor="middle">
+          {count(node.more)} more
+        </text>
+      )}
+    </g>
+  );
+}
+
+const labelOf = (node: Node) => plain(node.label.replaceAll("\n", " "));
 
 /** Places nodes on rings: those of the first evenly, those of the second around the angle of the node that they belong to. */
 function place(nodes: Node[]): Placed[] {

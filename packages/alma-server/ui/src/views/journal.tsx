@@ -87,7 +87,7 @@ function Records({ records, head, at }: { records: api.JournalLine[]; head: numb
               {!api.isReadOnly && (
                 <td class="acts">
                   {line.seq < head && (
-                    <button type="button" class="quiet" aria-label={`Undo to record ${line.seq}`} onClick={() => undoTo(line.seq)}>
+                    <button type="button" class="quiet" aria-label={`Undo to here, record ${line.seq}`} onClick={() => undoTo(line.seq)}>
                       Undo to here
                     </button>
                   )}

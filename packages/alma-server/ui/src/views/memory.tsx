@@ -280,7 +280,7 @@ function History({ memory }: { memory: api.Memory }): JSX.Element {
                     </span>
                     <Time at={entry.at} />
                     {!api.isReadOnly && (
-                      <button type="button" class="quiet" onClick={() => undoTo(entry.seq - 1)} aria-label={`Undo from record ${entry.seq} on`}>
+                      <button type="button" class="quiet" onClick={() => undoTo(entry.seq - 1)} aria-label={`Undo from here, record ${entry.seq}`}>
                         Undo from here
                       </button>
                     )}
