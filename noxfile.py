@@ -97,7 +97,7 @@ SHARED_BY = {
         "workspace",
     ],
     "postgres": ("backends", "facade-on-postgres"),
-    "server": ("server", "js"),
+    "server": ("server", "js", "ui"),
     "site": ("site", "release"),
 }
 """The environments of sessions that need the same packages."""
@@ -409,12 +409,8 @@ def docs(session: nox.Session) -> None:
 
 @session("packages/alma-cli", "tests/report", installs=("alma-cli", "alma-core[local]"))
 def report(session: nox.Session) -> None:
-    """`alma report` in a real browser. Chromium is taken as it is found, or installed where the session may do that."""
-    if not any(map(shutil.which, BROWSERS)):
-        if sys.platform != "linux" or os.geteuid() or not shutil.which("apt-get"):
-            session.error(f"needs one of {', '.join(BROWSERS)}; install Chromium, or run this as root where there is apt-get")
-        session.run("apt-get", "update", "-qq", external=True)
-        session.run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core", external=True)
+    """`alma report` in a real browser."""
+    find_browser(session)
     sync(session, "--group", "dev")
     run_suites(session, "tests/report")
 
@@ -590,6 +586,21 @@ def js(session: nox.Session) -> None:
 
 
 @session(
+    *("packages/alma-server/src", "packages/alma-server/ui", "tests/ui"),
+    installs=("alma-server",),
+    reads=("packages/alma-memory-js/src", "deploy"),
+)
+def ui(session: nox.Session) -> None:
+    """The page of the server in a real browser, and its build: the committed files are those that its sources give."""
+    npm = shutil.which(NPM) or session.skip("npm is not installed, so the page is not tested")
+    find_browser(session)
+    for arguments in (("ci", "--no-progress", "--loglevel=error"), ("run", "--silent", "check")):
+        session.run(npm, *arguments, "--prefix", "packages/alma-server/ui", external=True)
+    sync(session, "--package", "alma-server", "--group", "test")
+    run_suites(session, "tests/ui")
+
+
+@session(
     "packages/alma-mcp", "tests/mcp", "docs/guides/mcp.md", installs=("alma-mcp",), reads=("benchmarks",), below=Extent.CONTRACTS
 )
 def mcp(session: nox.Session) -> None:
@@ -693,6 +704,16 @@ def complete(session: nox.Session) -> None:
     write_record(ROOT, Record(frozenset(SESSIONS) - failed, before))
     if failed:
         session.error(f"not well: {', '.join(sorted(failed))}; a second complete run has these alone")
+
+
+def find_browser(session: nox.Session) -> None:
+    """Takes Chromium as it is found, or installs it where the session may do that."""
+    if any(map(shutil.which, BROWSERS)):
+        return
+    if sys.platform != "linux" or os.geteuid() or not shutil.which("apt-get"):
+        session.error(f"needs one of {', '.join(BROWSERS)}; install Chromium, or run this as root where there is apt-get")
+    session.run("apt-get", "update", "-qq", external=True)
+    session.run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core", external=True)
 
 
 def test_adapter(session: nox.Session, name: str, *, contracts: tuple[str, ...]) -> None:

@@ -51,6 +51,7 @@ FAILING: dict[str, list[str]] = {
     "pg-setup": [],
     "serve": ["nothing"],
     "token": ["revoke", "nobody"],
+    "ui": ["--server", "http://127.0.0.1:8765", "--port", "0"],
     "webhooks": ["test", "nobody"],
     "sessions": ["-a", " "],
     "work": ["--strategy", "nonsense"],

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from alma_access import RIGHTS, Access, TokenFile
+from alma_server.settings import ServerSettings
 from api_calls import ABSENT, CALLS, OF_THE_SERVER, OPERATIONS, SECRETS, WITHOUT_RIGHTS, World, names, parameters, public_names
 from api_serving import running_app
 
@@ -16,7 +17,7 @@ OF_PROJECTS = [name for name in CALLS if name not in (*OF_THE_SERVER, "get_job")
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with running_app(tmp_path_factory.mktemp("world")) as served:
+    with running_app(tmp_path_factory.mktemp("world"), settings=ServerSettings(project="shop")) as served:
         world = World.make(served)
         world.export(world.served.client("owner"))
         yield world
@@ -25,7 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, TestClient]]:
     """A world that requests change, and a client that may do all."""
-    with running_app(tmp_path_factory.mktemp("lively")) as served, public_names():
+    with running_app(tmp_path_factory.mktemp("lively"), settings=ServerSettings(project="shop")) as served, public_names():
         world = World.make(served)
         yield world, world.served.client(source="person")
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
+from alma_server.openapi import api_document
+from alma_server.routes.document import PROBLEM
 from api_document import REFERENCE, documents
 
 DOCUMENTS = documents()
@@ -17,6 +19,8 @@ OWN = {
         "version",
         "metrics",
         "whoami",
+        "begin_session",
+        "projects",
         "list_tokens",
         "create_token",
         "revoke_token",
@@ -40,3 +44,9 @@ def test_operations_are_named_as_methods_of_the_library() -> None:
     assert document["openapi"].startswith("3.1")
     of_webhooks = {name for name in named if "webhook" in name}
     assert {name for name in named - OWN - of_webhooks if not hasattr(ALMA, name)} == set()
+
+
+def test_a_problem_of_an_answer_is_that_of_the_errors_and_no_schema_takes_its_name() -> None:
+    schemas = api_document()["components"]["schemas"]
+    assert schemas["Problem"] == PROBLEM
+    assert schemas["VerifyReport"]["properties"]["problems"]["items"] == {"$ref": "#/components/schemas/StoreProblem"}

@@ -39,10 +39,12 @@ def test_the_api_and_mcp_are_served_on_one_port(tmp_path: Path) -> None:
         assert (code in (0, -15), said) == (True, "")
 
 
-@pytest.mark.parametrize(("only", "other"), [("api", "/mcp"), ("mcp", "/v1/whoami")])
-def test_one_of_them_can_be_served_alone(only: str, other: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("only", "others"), [("api", ["/mcp", "/ui/"]), ("mcp", ["/v1/whoami", "/ui/"]), ("ui", ["/mcp"])], ids=["api", "mcp", "ui"]
+)
+def test_one_of_them_can_be_served_alone(only: str, others: list[str], tmp_path: Path) -> None:
     with serving(tmp_path, "--only", only) as server, server.client() as client:
-        assert [path for path in ("/v1/whoami", "/mcp") if client.get(path).status_code == 404] == [other]
+        assert [path for path in ("/v1/whoami", "/mcp", "/ui/") if client.get(path).status_code == 404] == others
         assert client.get("/health/ready").status_code == 200
 
 
@@ -51,6 +53,8 @@ def test_behind_a_prefix_addresses_work_with_it_and_without(tmp_path: Path) -> N
         base = server.address.removesuffix("/alma")
         for prefix in ("", "/alma"):
             assert client.get(f"{base}{prefix}/v1/whoami").status_code == 200
+            assert client.get(f"{base}{prefix}/ui/").status_code == 200
+            assert client.get(f"{base}{prefix}/ui").headers["location"] == "/alma/ui/"
             assert client.get(f"{base}{prefix}/v1/nowhere").json()["instance"] == "/alma/v1/nowhere"
             assert client.get(f"{base}{prefix}/mcp").status_code == 400
 
@@ -123,7 +127,6 @@ def test_a_line_is_logged_for_each_request_without_secrets_and_queries(tmp_path:
         ({"host": "::"}, "insecure-public"),
         ({"host": "alma.example"}, "insecure-public"),
         ({"certificate": "cert.pem"}, "go together"),
-        ({"only": "ui"}, "not built yet"),
     ],
 )
 def test_what_must_not_be_served_is_refused(given: dict[str, str], said: str) -> None:

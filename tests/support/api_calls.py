@@ -71,6 +71,10 @@ CALLS: Mapping[str, Call] = {
     "journal": Call("read", query={"actor": "helena"}, reaches_all=True),
     "undo": Call("forget", {"to": 0, "actor": "helena"}, reaches_all=True),
     "get_stats": Call("read", query={"agent": "helena"}),
+    "review": Call("read", query={"agent": "helena"}, reaches_all=True),
+    "timeline": Call("read", query={"agent": "helena"}),
+    "projects": Call("read"),
+    "verify": Call("admin"),
     "agents": Call("read"),
     "users": Call("admin"),
     "memory_types": Call("read"),
@@ -106,10 +110,10 @@ CALLS: Mapping[str, Call] = {
 }
 """A request for each operation but those that need no right."""
 
-WITHOUT_RIGHTS = ("live", "ready", "version", "whoami")
+WITHOUT_RIGHTS = ("begin_session", "live", "ready", "version", "whoami")
 """Operations that need no right."""
 
-OF_THE_SERVER = ("list_tokens", "create_token", "revoke_token", "metrics")
+OF_THE_SERVER = ("projects", "verify", "list_tokens", "create_token", "revoke_token", "metrics")
 """Operations that belong to no project."""
 
 ABSENT = "01900000-0000-7000-8000-000000000000"

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from alma import ALMA, CustomMemoryType
 from alma.text import one_line
 from alma.types.memories import CustomMemory, Memory
-from alma.types.reports import Problem, VerifyReport
+from alma.types.reports import StoreProblem, VerifyReport
 from alma_cli.report import html_report, is_report
 from alma_cli.report.page import TEMPLATES
 from memory_strategies import hostile_texts
@@ -245,7 +245,7 @@ def test_every_text_of_an_overview_may_be_an_attack(full: ALMA) -> None:
     custom = view.memories[0].model_copy(
         update={"memory": CustomMemory(kind=note.name, agent="hal", fields={"summary": "text"}, definition=note)}
     )
-    damaged = {"verified": VerifyReport(problems=(Problem(project_id="shop", place="row", what="lost"),), **COUNTS)}
+    damaged = {"verified": VerifyReport(problems=(StoreProblem(project_id="shop", place="row", what="lost"),), **COUNTS)}
     store = view.store.model_copy(update=damaged)
     hostile = Hostile()
     page = html_report(hostile.of(view.model_copy(update={"memories": (*view.memories, custom), "store": store})))

@@ -49,6 +49,7 @@ from alma_cli.commands import (
     stats,
     strategies,
     token,
+    ui,
     undo,
     verify,
     wakeup,
@@ -179,7 +180,7 @@ _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
         *(check.check, assess.assess, explain.explain, wakeup.wakeup),
     ),
     "Look after it": (
-        *(list_.list_, show.show, stats.stats, report.report, review.review, history.history, undo.undo),
+        *(ui.ui, list_.list_, show.show, stats.stats, report.report, review.review, history.history, undo.undo),
         *(forget.forget, maintain.maintain, quarantine.quarantine, redact.redact),
     ),
     "Around a task": (sessions.sessions, work.work, workflow.workflow, ingest_traces.ingest_traces),

@@ -10,6 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from alma import __version__
 from alma_access import Tokens
+from alma_server import page
 from alma_server.addresses import Addresses
 from alma_server.entry import Entry
 from alma_server.health import health_router, whoami_router
@@ -24,7 +25,7 @@ from alma_server.stream import Streams, events_router
 if TYPE_CHECKING:
     from alma import ALMA
 
-APART = frozenset({"projects", "whoami", "tokens", "jobs"})
+APART = frozenset({"projects", "whoami", "tokens", "jobs", "verify"})
 """First parts of addresses below `/v1` that belong to no project."""
 
 _CROSS_ORIGIN: dict[str, Any] = {
@@ -64,6 +65,8 @@ def create_app(
     for router in (whoami_router, events_router, *all_routers()) if settings.has_api else ():
         in_path = [Depends(_name_project)] if router.prefix.startswith("/projects/{project}") else []
         app.include_router(router, prefix="/v1", dependencies=in_path)
+    if settings.has_page:
+        app.include_router(page.router)
     if settings.has_api and settings.legacy:
         app.include_router(legacy.router)
     describe_once(app)

@@ -4,16 +4,19 @@ import argparse
 import gc
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from alma.config import load_settings, settings_block
 from alma.errors import AlmaError
 from alma.files import new_file
 from alma_access import TokenFile
 from alma_access.serving.config_file import nearest_config
+from alma_access.serving.sockets import CannotListenError
 from alma_server.options import PORT, Options, ServerBlock, check_options
+from alma_server.sessions import Sessions
 
 KEY_FILE = "server.key"
 USAGE = 2
@@ -33,6 +36,39 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "alma serve")
         raise SystemExit(USAGE) from error
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+
+
+def show_page(
+    config: Path | None,
+    show: Callable[[str], object],
+    *,
+    port: int | None = None,
+    server: str | None = None,
+    agent: str | None = None,
+) -> None:
+    """Calls `show` with the address of the page, which holds a one-time code.
+
+    Serves the page on this machine until the process is asked to end, or leaves that to a `server` that runs on the same store, at its address.
+    """
+    given = ["--only", "ui", "--host", "127.0.0.1", "--workers", "1"]
+    given += [] if config is None else ["--config", str(config)]
+    given += [] if port is None else ["--port", str(port)]
+    options = read_options(_parser("alma ui").parse_args(given))
+    sessions = Sessions(TokenFile(options.folder))
+
+    def welcome(address: str) -> None:
+        named = {"code": sessions.make_code(), "agent": agent}
+        show(f"{address.rstrip('/')}/ui/#{urlencode({name: value for name, value in named.items() if value is not None})}")
+
+    if server is not None:
+        welcome(server)
+        return
+    from alma_server.running import serve
+
+    try:
+        serve(options, welcome=welcome)
+    except CannotListenError as error:
+        raise CannotListenError(f"{error}; for the page of a server that runs there already, name it by --server") from error
 
 
 def read_options(given: argparse.Namespace) -> Options:
@@ -68,12 +104,12 @@ def _cursor_key(folder: Path) -> bytes:
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
-        description="Serves a memory to agents and programs: the HTTP API at /v1, and the MCP server at /mcp, on one port.",
+        description="Serves a memory: the HTTP API at /v1, the MCP server at /mcp, and the page for people at /ui/, on one port.",
         epilog="Each option is also a key of the block `server:` of the configuration. docs/guides/server.md has more.",
     )
     add: Any = parser.add_argument
     add("-c", "--config", type=Path, help="the configuration file (default: .alma/config.yaml, here or in a folder above)")
-    add("--only", choices=("api", "mcp", "ui"), help="serve this alone")
+    add("--only", choices=("api", "mcp", "ui"), help="serve this alone; the page goes with the API")
     add("--host", help="the address to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=int, help=f"the port to listen on (default: {PORT}; 0: any free one)")
     add("--workers", type=int, metavar="N", help="processes that serve the port (default: 1)")

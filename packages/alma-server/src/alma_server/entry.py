@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from alma_access.serving.hosts import Names
+from alma_access.serving.hosts import Names, is_same_origin
 from alma_server.problems import Kind, problem
 from alma_server.settings import ServerSettings
 
@@ -61,7 +61,7 @@ class Entry:
         if len(hosts) != 1 or not self._names.allows_host(hosts[0]):
             _LOG.warning("refused a request for the host %s", ", ".join(hosts) or "(none)")
             raise _RefusedError(421, "invalid-host", "this server is not known by this name")
-        if not all(map(self._names.allows_origin, origins)):
+        if not all(self._names.allows_origin(each) or is_same_origin(each, hosts[0]) for each in origins):
             _LOG.warning("refused a request of the origin %s", ", ".join(origins))
             raise _RefusedError(403, "invalid-origin", "pages of this origin are not allowed")
 

@@ -64,7 +64,8 @@ class Options:
             allowed_hosts=block.allowed_hosts,
             allowed_origins=block.allowed_origins,
             root_path=block.root_path,
-            has_api=block.only in (None, "api"),
+            has_api=block.only in (None, "api", "ui"),
+            has_page=block.only in (None, "ui"),
             legacy=block.legacy,
             max_body=block.max_body,
             readers=block.readers,
@@ -81,8 +82,6 @@ class Options:
 
 def check_options(block: ServerBlock) -> None:
     """Raises `ConfigurationError` for what cannot be served, and for an address that others reach without TLS where nobody asked for it."""
-    if block.only == "ui":
-        raise ConfigurationError("the page is not built yet; --only takes api or mcp")
     if (block.certificate is None) != (block.certificate_key is None):
         raise ConfigurationError("a certificate and its key go together: --certificate and --certificate-key")
     if not (is_loopback(block.host) or block.certificate or block.insecure_public):

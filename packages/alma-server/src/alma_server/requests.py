@@ -23,7 +23,18 @@ _ERRORS = logging.getLogger("alma")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?", re.ASCII)
-_ALWAYS = ((b"x-content-type-options", b"nosniff"),)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_ALWAYS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of every answer: whatever a browser takes it for, it runs nothing but the page's own files, in no frame, and opens to no other page."""
 _UNLESS_SET = (b"cache-control", b"no-store")
 
 

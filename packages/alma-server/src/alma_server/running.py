@@ -28,6 +28,7 @@ from alma_access.serving.sockets import open_listener, show_host
 from alma_server.app import create_app
 from alma_server.options import Options, is_loopback
 from alma_server.requests import LOG
+from alma_server.sessions import is_session
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -44,14 +45,21 @@ WORKER_SECONDS = 30
 _SHARED_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
 
 
-def serve(options: Options) -> None:
-    """Serves clients with a token, until the process is asked to end. Without any token, makes one and prints it."""
+def serve(options: Options, *, welcome: Callable[[str], object] | None = None) -> None:
+    """Serves clients with a token, until the process is asked to end. Without any token, makes one and prints it.
+
+    `welcome` is called with the address of the server once clients may connect, in place of making that token.
+    """
     log_in_lines()
     block = options.block
     listener = open_listener(block.host, block.port)
     scheme = "http" if block.certificate is None else "https"
-    _make_first_token(TokenFile(options.folder))  # after the address is known to be free, and before clients are told of it
-    _report(f"listening on {scheme}://{show_host(block.host)}:{listener.getsockname()[1]}{block.root_path}")
+    address = f"{scheme}://{show_host(block.host)}:{listener.getsockname()[1]}{block.root_path}"
+    if welcome is None:
+        _make_first_token(TokenFile(options.folder))  # after the address is known to be free, and before clients are told of it
+    _report(f"listening on {address}")
+    if welcome is not None:
+        welcome(address)
     if not is_loopback(block.host) and not block.allowed_hosts:
         _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
     if block.workers > 1:
@@ -83,7 +91,7 @@ def make_app(options: Options) -> ASGIApp:
         settings=options.settings,
         check_ready=functools.partial(_check_ready, opening),
     )
-    has_mcp = options.block.only != "api" and find_spec("alma_mcp") is not None
+    has_mcp = options.block.only in (None, "mcp") and find_spec("alma_mcp") is not None
     mcp = _Later(functools.partial(_make_mcp, options, opening, tokens)) if has_mcp else None
     app.router.lifespan_context = _with_store(app, options, opening, mcp)
     return app if mcp is None else _Doors(app, mcp, options.block.root_path)
@@ -252,7 +260,7 @@ def _check_ready(opening: Opening) -> None:
 
 
 def _make_first_token(file: TokenFile) -> None:
-    if (secret := file.add_first(DEFAULT_TOKEN, Access())) is not None:
+    if (secret := file.add_first(DEFAULT_TOKEN, Access(), is_passing=is_session)) is not None:
         _report(f"made a token for {Access()}; it is shown only now:\n{secret}")
 
 

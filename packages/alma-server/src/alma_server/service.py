@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from alma_access import Tokens
+from alma_access import TokenFile, Tokens
 from alma_server.limits import Limits
 from alma_server.metrics import Metrics
 from alma_server.projects import Projects
+from alma_server.sessions import Sessions
 from alma_server.settings import ServerSettings
 from alma_server.stopping import Stopping
 from alma_server.work import Work
@@ -31,6 +32,8 @@ class Service:
     metrics: Metrics
     limits: Limits | None
     check_ready: Callable[[], object]
+    sessions: Sessions | None
+    """Sessions of the page; `None` where the tokens are given by the environment."""
     stopping: Stopping = field(default_factory=Stopping)
     streams: "Streams" = field(init=False)
     _answers: "dict[Engine, Answers]" = field(default_factory=dict)
@@ -54,6 +57,7 @@ class Service:
             metrics,
             Limits(rate=settings.rate / share, burst=settings.burst / share) if settings.rate else None,
             check_ready,
+            Sessions(tokens) if isinstance(tokens, TokenFile) else None,
         )
 
     def answers(self, alma: "ALMA") -> "Answers":

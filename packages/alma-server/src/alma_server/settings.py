@@ -23,6 +23,8 @@ class ServerSettings:
     """Path under which a proxy shows this server, as `/alma`."""
     has_api: bool = True
     """False serves the state of the server only, for one that serves MCP."""
+    has_page: bool = True
+    """Serve the page for people at `/ui/`."""
     legacy: bool = True
     """Answer clients of alma-memory at `POST /`."""
     max_body: int = MIB

@@ -35,6 +35,13 @@ class Names:
         )
 
 
+def is_same_origin(origin: str, host: str) -> bool:
+    """Returns True for a header `Origin` of the very host that a header `Host` names. Behind a proxy the latter may have lost its port."""
+    stated = origin.partition("://")[2].lower()
+    found = _HOST.fullmatch(stated)
+    return found is not None and host.lower() in (stated, found["name"])
+
+
 def _is_among(stated: str, allowed: Sequence[str]) -> bool:
     found = _HOST.fullmatch(stated)
     if found is None or int(found["port"] or 0) > 65_535:

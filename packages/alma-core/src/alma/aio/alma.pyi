@@ -205,6 +205,9 @@ class AsyncAdmin:
         again."""
     async def release_quarantined(self, memory_ids: collections.abc.Sequence[str]) -> list[str]:
         """Lets memories out of quarantine: they are found again, marked in prompts as what they are. Returns the ids of those that were in it."""
+    async def timeline(self, agent: str | None = None, *, users: collections.abc.Collection[str] | None = None) -> alma.types.overview.Timeline:
+        """Returns what was made on each day (UTC) and how it went: of all agents, or of one. With `users`, only what was recorded for no user or for
+        one of these. A memory is of the day of its event, where that was earlier than it was stored; a learned rule of that of its first outcome."""
     async def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> alma.types.reports.UndoReport:
         """Reverses all changes after journal record `to`; with `actor` only those of this actor.
 

@@ -137,6 +137,8 @@ class Admin(Face):
 
     get_stats = forwarded(figures.get_stats)
 
+    timeline = forwarded(figures.timeline)
+
     @operation
     def reindex(
         self, embedder: str | Embedder, progress: Progress | None = None, *, embedding_dim: int | None = None

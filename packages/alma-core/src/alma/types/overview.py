@@ -103,6 +103,28 @@ class LearningView(Value):
     outcomes_of_users: int = 0
 
 
+class DayView(Value):
+    """Memories that were made on one day (UTC), by kind, and results of its outcomes.
+
+    Of the outcomes, `judged` have a verdict; a partial success counts half in `successes`. `interval` is that of their share at 95 %, `None`
+    without a verdict. `formed` counts the rules whose last necessary outcome is of this day, as far as they are among the 200 rules with the
+    newest outcomes.
+    """
+
+    day: date
+    by_kind: dict[str, int]
+    judged: int
+    successes: float
+    interval: Range | None
+    formed: int
+
+
+class Timeline(Value):
+    """Days on which memories were made, oldest first. The sums of `by_kind` are those of the statistics."""
+
+    days: tuple[DayView, ...]
+
+
 class UsageView(Value):
     """Usage over all memories: what was used of what was shown. `ever_used` of them were used at least once."""
 

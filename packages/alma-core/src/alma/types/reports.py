@@ -122,7 +122,7 @@ class MoveReport(Value):
     content_hashes: dict[str, str]
 
 
-class Problem(Value):
+class StoreProblem(Value):
     """One fault: where it is, what it is, and how to fix it if that is known."""
 
     project_id: str | None
@@ -141,8 +141,8 @@ class VerifyReport(Value):
     `problems` remain; `rebuilt` are those that a rebuild fixed.
     """
 
-    problems: tuple[Problem, ...]
-    rebuilt: tuple[Problem, ...] = ()
+    problems: tuple[StoreProblem, ...]
+    rebuilt: tuple[StoreProblem, ...] = ()
     projects: int
     records: int
     memories: int

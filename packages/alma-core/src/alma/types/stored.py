@@ -120,11 +120,13 @@ class PartitionCount:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDay:
-    """Number of memories of a partition that were made on a day (UTC)."""
+    """Number of memories of a partition that were made on a day (UTC), and the sums of their trials and successes; a partial one counts half."""
 
     partition: Partition
     day: date
     count: int
+    trials: float = 0.0
+    successes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.overview import JournalLine
 from alma.types.package_records import Artifact
-from alma.types.recalled import Contradiction
+from alma.types.recalled import Contradiction, Explanation, Factors
 from alma.types.reports import ForgetReport, PurgeReceipt
 from alma.types.slice import MemorySlice
 from alma.types.strategies import StrategyRecord
@@ -24,11 +24,16 @@ class Answer(BaseModel):
 
 
 class Found(Answer):
-    """Memory of an answer, with the tag by which the notes cite it and its score."""
+    """Memory of an answer, with the tag by which the notes cite it, its score and the factors of that. `copies` counts the equal memories that
+    it represents. `explanation` has every number behind the score, where the request asks for it; a learned
+    rule has none."""
 
     tag: str
     score: float
+    factors: Factors
+    copies: int
     memory: AnyMemory
+    explanation: Explanation | None = None
 
 
 class Retrieved(Answer):
@@ -180,7 +185,17 @@ class Job(Answer):
 
 def found_in(memories: MemorySlice) -> list[Found]:
     """Returns the memories of a slice, in rank order."""
-    return [Found(tag=item.tag, score=item.score, memory=item.memory) for item in memories.recalled]
+    return [
+        Found(
+            tag=item.tag,
+            score=item.score,
+            factors=item.factors,
+            copies=item.copies,
+            memory=item.memory,
+            explanation=item.explanation,
+        )
+        for item in memories.recalled
+    ]
 
 
 def forgotten_by(reports: list[ForgetReport], *, unknown: list[str], dry_run: bool, confirmation: str | None = None) -> Forgotten:

@@ -59,6 +59,7 @@ class Retrieve(Scoped):
     since: Moment = None
     until: Moment = None
     as_of: Moment = None
+    explain: Annotated[bool, Field(description="State every number behind each score.")] = False
     max_tokens: Tokens = 2_000
     min_seq: Annotated[int, Field(ge=0, description="Answer 409 if the journal has no such record yet.")] = 0
 

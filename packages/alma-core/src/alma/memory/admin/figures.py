@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 
@@ -16,7 +16,7 @@ from alma.memory.kinds import checked_kind
 from alma.memory.recall.search import NEVER_COMMON
 from alma.memory.recall.ways import records_in
 from alma.memory.room import Room
-from alma.memory.rules import KIND_OF_SIDE, Records, as_memory, each_rule, owners_with_outcomes
+from alma.memory.rules import KIND_OF_SIDE, Records, Rule, as_memory, each_rule, owners_with_outcomes
 from alma.protocols import Candidate
 from alma.storage.relational.text_index import stems
 from alma.text import spaced, spaced_for_search
@@ -28,6 +28,7 @@ from alma.types.memories import AnyMemory, Outcome
 from alma.types.overview import (
     ClassView,
     DayCount,
+    DayView,
     JournalLine,
     KnownMemory,
     LearningView,
@@ -35,6 +36,7 @@ from alma.types.overview import (
     OwnerView,
     RunsView,
     StoreView,
+    Timeline,
     UsageView,
 )
 from alma.types.reports import Stats
@@ -62,13 +64,9 @@ def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | 
     """Returns the content of the project, or of one agent in it, in numbers. With `users`, only what was recorded for no user or for one of
     these; the number of journal records and the size are those of all."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    shown = None if users is None else {None, *(args.checked_name(user, "users") for user in args.checked_items(users, "users"))}
-    counts = [
-        count
-        for count in room.project.counts()
-        if owner in (None, count.partition.agent) and (shown is None or count.partition.user_id in shown)
-    ]
-    rules = [rule for rule in each_rule(room, agent=owner) if shown is None or user_in(rule.record.owner) in shown]
+    shown = _checked_users(users)
+    counts = [count for count in room.project.counts() if _is_counted(count.partition, owner, shown)]
+    rules = _counted_rules(room, owner, shown)
     held = [(owner_label(count.partition), count.partition.kind, count.count) for count in counts]
     held += [(agent_in(rule.record.owner), rule.kind.value, 1) for rule in rules]
     by_kind, by_agent = Counter[str](), defaultdict[str, Counter[str]](Counter)
@@ -86,6 +84,50 @@ def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | 
         oldest=min((count.oldest for count in counts), default=None),
         newest=max((count.newest for count in counts), default=None),
     )
+
+
+def timeline(room: Room, agent: str | None = None, *, users: Collection[str] | None = None) -> Timeline:
+    """Returns what was made on each day (UTC) and how it went: of all agents, or of one. With `users`, only what was recorded for no user or for
+    one of these. A memory is of the day of its event, where that was earlier than it was stored; a learned rule of that of its first outcome."""
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    shown = _checked_users(users)
+    by_day, results = defaultdict[date, Counter[str]](Counter), defaultdict[date, list[float]](lambda: [0.0, 0.0])
+    for one in room.project.growth():
+        if _is_counted(one.partition, owner, shown):
+            by_day[one.day][one.partition.kind] += one.count
+            if one.partition.kind == MemoryType.OUTCOME:
+                results[one.day][0] += one.trials
+                results[one.day][1] += one.successes
+    rules = _counted_rules(room, owner, shown)
+    for rule in rules:
+        by_day[from_micros(rule.row.first_at).date()][rule.kind.value] += 1
+    formed = {one.day: one.count for one in _formed(room, rules)}
+    return Timeline(days=tuple(_day(day, by_day[day], results[day], formed.get(day, 0)) for day in sorted({*by_day, *formed})))
+
+
+def _day(day: date, by_kind: Counter[str], results: Sequence[float], formed: int) -> DayView:
+    judged, successes = results
+    lower, upper = interval(successes, judged) if judged else (0.0, 1.0)
+    return DayView(
+        day=day,
+        by_kind=dict(sorted(by_kind.items())),
+        judged=round(judged),
+        successes=successes,
+        interval=Range(lower=lower, upper=upper) if judged else None,
+        formed=formed,
+    )
+
+
+def _checked_users(users: Collection[str] | None) -> Container[str | None] | None:
+    return None if users is None else {None, *(args.checked_name(user, "users") for user in args.checked_items(users, "users"))}
+
+
+def _is_counted(partition: Partition, agent: str | None, users: Container[str | None] | None) -> bool:
+    return agent in (None, partition.agent) and (users is None or partition.user_id in users)
+
+
+def _counted_rules(room: Room, agent: str | None, users: Container[str | None] | None) -> list[Rule]:
+    return [rule for rule in each_rule(room, agent=agent) if users is None or user_in(rule.record.owner) in users]
 
 
 def list_memories(
@@ -234,7 +276,7 @@ def _owners(room: Room) -> Iterator[OwnerView]:
 def _learning(room: Room) -> LearningView:
     """Returns what was learned, of all agents: ways by kind of task, rules by the day they were formed, and the results of attempts."""
     classes, all_classes = _classes(room)
-    rules, older_rules = _rules(room)
+    rules = list(each_rule(room))
     outcomes = Counter[Access]()
     for held in room.project.counts():
         if held.partition.kind == MemoryType.OUTCOME and (agent := held.partition.agent) is not None:
@@ -242,8 +284,8 @@ def _learning(room: Room) -> LearningView:
     return LearningView(
         classes=tuple(classes),
         all_classes=all_classes,
-        rules=rules,
-        older_rules=older_rules,
+        rules=tuple(_formed(room, rules)),
+        older_rules=max(0, len(rules) - MOST_RULES),
         runs=_runs(room),
         older_outcomes=max(0, outcomes.total() - MOST_RUNS),
         outcomes_of_users=outcomes[Access.NO_USER],
@@ -279,16 +321,15 @@ def _class(table: Table, records: Records, agent: str) -> ClassView:
     )
 
 
-def _rules(room: Room) -> tuple[tuple[DayCount, ...], int]:
-    """Returns the number of rules formed on each day, of those with the newest outcomes, and the number of the others."""
-    newest = sorted(each_rule(room), key=lambda rule: (-rule.row.last_at, rule.id))
+def _formed(room: Room, rules: Iterable[Rule]) -> list[DayCount]:
+    """Returns the number of rules formed on each day, of those with the newest outcomes."""
+    newest = sorted(rules, key=lambda rule: (-rule.row.last_at, rule.id))
     last = set()
     for rule in newest[:MOST_RULES]:  # a rule is formed by the last outcome that it needs
         anchors = rule.row.anchors[: 3 if rule.record.side == WORKS else 2]
         last.add(anchors[-1])
     days = Counter(one.timestamp.date() for one in room.project.named(last).values() if isinstance(one, Outcome))
-    formed = tuple(DayCount(day=day, name="formed", count=count) for day, count in sorted(days.items()))
-    return formed, max(0, len(newest) - MOST_RULES)
+    return [DayCount(day=day, name="formed", count=count) for day, count in sorted(days.items())]
 
 
 def _runs(room: Room) -> tuple[RunsView, ...]:

@@ -235,7 +235,10 @@ class SQLProject(Lookups):
         are left out."""
         rows = self._look("growth", a_day=MICROS_A_DAY)
         partitions = self._holding(row for row, *_ in rows)
-        return [PartitionDay(partitions[row], from_micros(day * MICROS_A_DAY).date(), count) for row, day, count in rows]
+        return [
+            PartitionDay(partitions[row], from_micros(day * MICROS_A_DAY).date(), count, float(trials), float(successes))
+            for row, day, count, trials, successes in rows
+        ]
 
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""

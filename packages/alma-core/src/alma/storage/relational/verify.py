@@ -12,7 +12,7 @@ from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import TEXT, UNREADABLE, vector_checksum
 from alma.storage.relational.seal import Seal, hide_touched, reveal_touched, revealed_hash
 from alma.storage.relational.session import Session
-from alma.types.reports import Problem, VerifyReport
+from alma.types.reports import StoreProblem, VerifyReport
 
 MOST_PROBLEMS = 100
 
@@ -26,7 +26,7 @@ class Findings:
     vector by project row, `stopping` the errors of the driver that damage may raise."""
 
     stopping: tuple[type[Exception], ...] = ()
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[StoreProblem] = field(default_factory=list)
     damaged: set[int] = field(default_factory=set)
     unembedded: dict[int, list[str]] = field(default_factory=dict)
     projects: list[ProjectName] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Findings:
             self.damaged.add(project[0])
         if len(self.problems) < MOST_PROBLEMS:
             name = project and _printable(project[1])
-            self.problems.append(Problem(project_id=name, place=_printable(place), what=_printable(what)))
+            self.problems.append(StoreProblem(project_id=name, place=_printable(place), what=_printable(what)))
 
     @contextmanager
     def reading(self, part: str, project: ProjectName | None = None) -> Iterator[Report]:
@@ -54,7 +54,7 @@ class Findings:
         except stopping as error:
             report(f"database file ({part})", f"cannot be read any further: {error}")
 
-    def report(self, rebuilt: tuple[Problem, ...] = ()) -> VerifyReport:
+    def report(self, rebuilt: tuple[StoreProblem, ...] = ()) -> VerifyReport:
         """Returns the findings as callers get them."""
         counts = {name: self.counts[name] for name in ("records", "memories", "vectors", "purged")}
         found = tuple(self.problems)

@@ -70,7 +70,10 @@ def _figures() -> dict[str, ClauseElement]:
         "passages": sa.select(
             _p.row, _p.project, _p.memory, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords
         ).where(_p.row.in_(rows_given())),
-        "growth": sa.select(_m.partition, day.label("day"), sa.func.count())
+        "growth": sa.select(
+            *(_m.partition, day.label("day"), sa.func.count()),
+            *(sa.func.coalesce(sa.func.sum(column), ZERO) for column in (_m.trials, _m.successes)),
+        )
         .where(of_project, is_here)
         .group_by(_m.partition, sa.literal_column("day"))
         .order_by(sa.literal_column("day"), _m.partition),

@@ -1,0 +1,213 @@
+import type { JSX } from "preact";
+import * as api from "../api.js";
+import { useAsked } from "../asked.js";
+import { graphAround, type Node } from "../evidence_graph.js";
+import { Answer, Box, Head, Kind, Verdict } from "../parts.js";
+import { go, href, route, scope } from "../router.js";
+import { Inline, plain } from "../text.js";
+import { count, headline, many } from "../words.js";
+
+/** Evidence around a memory: as a drawing, and the same as a list. */
+export function Graph(): JSX.Element {
+  const id = route.value.id;
+  return id ? <Around key={id} id={id} /> : <Choose />;
+}
+
+function Choose(): JSX.Element {
+  const asked = useAsked(JSON.stringify([scope.value, "rules"]), (signal) => api.list({ kind: "heuristic" }, 20, signal));
+  return (
+    <>
+      <Head title="Graph" note="The evidence around one memory: what it was learned from, and what rests on it" />
+      <Box label="Id of a memory" verb="Show" value="" onSend={(id) => id && go(href("graph", id))} />
+      <section>
+        <h2>Newest strategies</h2>
+        <Answer asked={asked}>
+          {(page) =>
+            page.memories.length ? (
+              <ul class="plain">
+                {page.memories.map((memory) => (
+                  <li>
+                    <a href={href("graph", memory.id)} data-row="">
+                      <Inline text={headline(memory)} />
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <p class="soft">No strategy is known yet.</p>
+            )
+          }
+        </Answer>
+      </section>
+    </>
+  );
+}
+
+function Around({ id }: { id: string }): JSX.Element {
+  const asked = useAsked(JSON.stringify([scope.value, id, "graph"]), (signal) => graphAround(id, signal));
+  return (
+    <>
+      <Head title="Graph" note={asked.answer && many(asked.answer.length, "node")}>
+        <a class="button-link" href={href("memory", id)}>
+          Open the memory
+        </a>
+      </Head>
+      <Answer asked={asked} rows={10}>
+        {(nodes) => (
+          <div class="graph">
+            <Drawing nodes={nodes} />
+            <section aria-labelledby="graph-list">
+              <h2 id="graph-list">The same as a list</h2>
+              <ul class="tree">
+                <Branch node={nodes[0]!} nodes={nodes} />
+              </ul>
+            </section>
+          </div>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function Branch({ node, nodes }: { node: Node; nodes: Node[] }): JSX.Element {
+  const inner = nodes.filter((each) => each.from === node.id && each !== node);
+  return (
+    <li>
+      <span class="tree-node">
+        {node.edge && <span class="soft">{node.edge}</span>}
+        <Kind kind={node.kind} />
+        {node.verdict && <Verdict verdict={node.verdict} />}
+        <a href={linkOf(node)} data-row="">
+          <Inline text={node.label} />
+        </a>
+      </span>
+      {(inner.length > 0 || node.more > 0) && (
+        <ul>
+          {inner.map((each) => (
+            <Branch key={each.id} node={each} nodes={nodes} />
+          ))}
+          {node.more > 0 && <li class="soft">{count(node.more)} more</li>}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+interface Placed {
+  node: Node;
+  x: number;
+  y: number;
+  angle: number;
+}
+
+const LABELLED = 24;
+const LABEL_CHARS = 30;
+
+function Drawing({ nodes }: { nodes: Node[] }): JSX.Element {
+  const placed = place(nodes);
+  const at = new Map(placed.map((each) => [each.node.id, each]));
+  const reach = Math.max(150, ...placed.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y)))) + 24;
+  const isLabelled = placed.filter(({ node }) => node.ring === 1).length <= LABELLED;
+  const wide = reach + (isLabelled ? 190 : 0);
+  return (
+    <svg class="drawing" viewBox={`${-wide} ${-reach} ${2 * wide} ${2 * reach}`} role="group" aria-label="Graph" onKeyDown={walk}>
+      {placed.map(({ node, x, y }) => {
+        const from = node.from ? at.get(node.from) : undefined;
+        return from && <line class="edge" x1={from.x} y1={from.y} x2={x} y2={y} />;
+      })}
+      {placed.map((each) => (
+        <Spot key={each.node.id} placed={each} />
+      ))}
+      <g aria-hidden="true">
+        {placed.map((each) => (
+          <Label key={each.node.id} placed={each} hasText={isLabelled && (each.node.ring < 2 || placed.length <= LABELLED)} />
+        ))}
+      </g>
+    </svg>
+  );
+}
+
+const SHAPES: Record<string, string> = {
+  heuristic: "M-7-7H7V7H-7z",
+  anti_pattern: "M0-9 9 7H-9z",
+  domain_knowledge: "M0-9 9 0 0 9-9 0z",
+};
+
+function Spot({ placed }: { placed: Placed }): JSX.Element {
+  const { node, x, y } = placed;
+  const tone = node.verdict === "success" ? "good" : node.verdict === "failure" ? "bad" : "soft";
+  const isMiddle = node.ring === 0;
+  const says = [node.edge, labelOf(node), node.verdict, node.more ? `${count(node.more)} more` : ""].filter(Boolean).join(", ");
+  return (
+    <a href={linkOf(node)} class={`spot spot-${node.kind === "outcome" ? tone : "rule"}${isMiddle ? " is-middle" : ""}`} aria-label={says} data-spot="">
+      <title>{says}</title>
+      <g transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
+        {SHAPES[node.kind] ? <path d={SHAPES[node.kind]} /> : <circle r={isMiddle ? 10 : 7} />}
+        {node.verdict === "failure" && <path class="spot-mark" d="M-3-3 3 3M3-3-3 3" />}
+        {node.verdict === "success" && <path class="spot-mark" d="M-3.5 0-1 2.5 3.5-2.5" />}
+      </g>
+    </a>
+  );
+}
+
+/** What is written beside a node. The link has it in full. */
+function Label({ placed, hasText }: { placed: Placed; hasText: boolean }): JSX.Element {
+  const { node, x, y } = placed;
+  const label = labelOf(node);
+  const short = label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS - 1)}…` : label;
+  const isMiddle = node.ring === 0;
+  const isLeft = x < -1;
+  return (
+    <g class="spot-label" transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
+      {hasText && (
+        <text x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
+          {short}
+        </text>
+      )}
+      {node.more > 0 && (
+        <text class="spot-more" y={isMiddle ? -16 : -13} text-anchor="middle">
+          {count(node.more)} more
+        </text>
+      )}
+    </g>
+  );
+}
+
+const labelOf = (node: Node) => plain(node.label.replaceAll("\n", " "));
+
+/** Places nodes on rings: those of the first evenly, those of the second around the angle of the node that they belong to. */
+function place(nodes: Node[]): Placed[] {
+  const [middle, ...rest] = nodes;
+  const first = rest.filter((node) => node.ring === 1);
+  const second = rest.filter((node) => node.ring === 2);
+  const near = Math.max(120, (first.length * 24) / (2 * Math.PI));
+  const angles = new Map<string, number>();
+  const on = (node: Node, angle: number, radius: number): Placed => {
+    angles.set(node.id, angle);
+    return { node, angle, x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+  };
+  const inner = first.map((node, index) => on(node, (2 * Math.PI * (index + 0.5)) / first.length - Math.PI / 2, near));
+  const groups = Map.groupBy(second, (node) => node.from ?? "");
+  const slice = (2 * Math.PI) / Math.max(1, groups.size);
+  const outer = [...groups].flatMap(([from, children]) => {
+    const width = Math.min(slice, Math.PI) * 0.9;
+    const start = (angles.get(from) ?? 0) - width / 2;
+    return children.map((node, index) => on(node, start + (width * (index + 0.5)) / children.length, near + 110));
+  });
+  return [{ node: middle!, angle: 0, x: 0, y: 0 }, ...inner, ...outer];
+}
+
+/** Moves the focus along the drawing with the arrow keys. */
+function walk(event: KeyboardEvent): void {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const spots = [...(event.currentTarget as SVGElement).querySelectorAll<SVGAElement>("[data-spot]")];
+  const now = spots.indexOf(document.activeElement as unknown as SVGAElement);
+  spots[(now + step + spots.length) % spots.length]?.focus();
+}
+
+function linkOf(node: Node): string {
+  if (!node.isMemory) return href("strategies", null, { open: node.id });
+  return node.ring === 0 ? href("memory", node.id) : href("graph", node.id);
+}
