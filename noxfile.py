@@ -586,8 +586,7 @@ def js(session: nox.Session) -> None:
 
 
 @session(
-    *(f"packages/alma-server/{part}" for part in ("src", "ui")),
-    *("tests/ui", "docs/guides/explorer.md"),
+    *("packages/alma-server/src", "packages/alma-server/ui", "tests/ui"),
     installs=("alma-server",),
     reads=("packages/alma-memory-js/src", "deploy"),
 )

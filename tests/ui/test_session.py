@@ -16,17 +16,17 @@ from nginx_site import HOST, Site, nginx_before
 BELOW = (("location / {", "location /alma/ {"), ("proxy_pass http://alma;", "proxy_pass http://alma/;"))
 ENTER = """async ({ context, page }, { open }) => {
     await page.goto(open);
-    await page.waitForSelector("main, form");
+    await page.waitForSelector("main");
     const state = () => page.evaluate(() => ({
         address: location.href, isIn: document.querySelector("nav") !== null, kept: Object.values(sessionStorage).join(),
         lasting: Object.values(localStorage).join(), text: document.body.innerText }));
     const first = await state();
     await page.reload();
-    await page.waitForSelector("main, form");
+    await page.waitForSelector("main");
     const again = await state();
     const other = await context.newPage();
     await other.goto(open);
-    await other.waitForSelector("main, form");
+    await other.waitForSelector("main");
     return { first, again, otherTab: await other.evaluate(() => [document.querySelector("nav") !== null, document.body.innerText]),
         cookies: await context.cookies() };
 }"""
@@ -91,7 +91,7 @@ def test_who_signs_out_has_revoked_the_session(browser: Browser, server: Server)
         """async ({ page }, { open }) => {
             await page.goto(open);
             await page.getByRole("button", { name: "Sign out" }).click();
-            await page.waitForSelector("form");
+            await page.waitForSelector("main.door");
         }""",
         open=f"{server.address}/ui/#code={make_code(server)}",
     )
@@ -108,7 +108,7 @@ def test_a_session_that_is_revoked_elsewhere_leads_back_to_the_door(browser: Bro
             const name = JSON.parse(Object.values(await page.evaluate(() => ({ ...sessionStorage })))[0]).name;
             const answer = await fetch(`${server}/v1/tokens/${name}`, { method: "DELETE", headers: { Authorization: `Bearer ${token}` } });
             await page.goto(`${server}/ui/#/memories`);
-            await page.waitForSelector("form");
+            await page.waitForSelector("main.door");
             return [answer.status, await page.evaluate(() => Object.values(sessionStorage).join())];
         }""",
         open=f"{server.address}/ui/#code={make_code(server)}",

@@ -42,6 +42,7 @@ BESIDES = {
     "alma-access": {"alma.folders"},
     "alma-cli": {"alma.memory.arguments", "alma.memory.room", "alma.memory.transfer.intake"},
     "alma-encryption": {"alma.folders", "alma.journal"},
+    "alma-events": {"alma.memory.alma"},
     "alma-files": {"alma.folders", "alma.journal"},
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-upgrade": {"alma.folders", "alma.journal"},
@@ -49,9 +50,9 @@ BESIDES = {
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
 """What one package imports from besides. alma-access locks the file of its tokens; alma-cli reads databases of other programs and has the core
-take the rows in; the files of alma-files are journals, and alma-encryption and alma-upgrade put whole files in the place of others;
-alma-integration publishes names of episodes and records; alma-server frees the caches of projects; alma-testing checks stores against the pure
-rules of the core."""
+take the rows in; alma-events keeps positions of receivers as small records; the files of alma-files are journals, and alma-encryption and
+alma-upgrade put whole files in the place of others; alma-integration publishes names of episodes and records; alma-server frees the caches of
+projects; alma-testing checks stores against the pure rules of the core."""
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 

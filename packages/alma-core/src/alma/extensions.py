@@ -1,7 +1,6 @@
 """Names of `alma` that packages of their own provide: each package is imported when a name of it is first used."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import MethodType, ModuleType
@@ -26,19 +25,6 @@ def forwarding(own: str, package: str, *, extra: str, what: str) -> Callable[[st
             if hasattr(module, name):
                 return getattr(module, name)
         raise AttributeError(f"module {own!r} has no attribute {name!r}")
-
-    return attribute
-
-
-def late_names(own: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a package whose names are loaded when they are first used. `homes` has the module of each name."""
-
-    def attribute(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {own!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
-        setattr(sys.modules[own], name, value)
-        return value
 
     return attribute
 

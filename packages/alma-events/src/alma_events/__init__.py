@@ -1,8 +1,7 @@
 """Events of a memory, and webhooks: each change, read from the journal."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from alma.extensions import late_names
 
 if TYPE_CHECKING:
     from alma_events.emitter import EventEmitter, get_emitter, reset_emitter
@@ -13,6 +12,23 @@ if TYPE_CHECKING:
 
     WebhookConfig: Any
     WebhookManager: Any
+
+_HOMES = {
+    "Events": "reading",
+    "EventEmitter": "emitter",
+    "MemoryEvent": "types",
+    "MemoryEventType": "types",
+    "Watch": "watching",
+    "WebhookConfig": "webhooks",
+    "WebhookDeliveryStatus": "webhooks",
+    "WebhookManager": "webhooks",
+    "get_emitter": "emitter",
+    "create_memory_event": "types",
+    "read_event": "reading",
+    "read_events": "reading",
+    "rule_events": "forming",
+    "reset_emitter": "emitter",
+}
 
 __all__ = [
     "EventEmitter",
@@ -31,14 +47,9 @@ __all__ = [
     "rule_events",
 ]
 
-__getattr__ = late_names(
-    "alma_events",
-    {
-        **dict.fromkeys(("EventEmitter", "get_emitter", "reset_emitter"), "alma_events.emitter"),
-        **dict.fromkeys(("Events", "read_event", "read_events"), "alma_events.reading"),
-        **dict.fromkeys(("MemoryEvent", "MemoryEventType", "create_memory_event"), "alma_events.types"),
-        **dict.fromkeys(("WebhookConfig", "WebhookDeliveryStatus", "WebhookManager"), "alma_events.webhooks"),
-        "Watch": "alma_events.watching",
-        "rule_events": "alma_events.forming",
-    },
-)
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'alma_events' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"alma_events.{_HOMES[name]}"), name)
+    return value
