@@ -63,7 +63,7 @@ export async function faults(at, given) {
   const found = {};
   const look = async (name) => {
     if (!(await page.evaluate("Boolean(globalThis.axe)"))) await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } }));
     if (violations.length) found[name] = violations.map((each) => `${each.id}: ${each.nodes.map((node) => `${node.target} ${node.failureSummary}`).slice(0, 3).join(" | ")}`);
   };
   for await (const { name, person } of tour(at, given)) {
@@ -123,7 +123,7 @@ export async function pictures(at, given) {
   await person.open("search");
   for (const [file, place] of [
     ["search", all.results.replace(/&why=.*/, "")],
-    ["strategies", all.prompt],
+    ["strategies", all.prompt.replace("&line=H1", "").replace("Sleep", "Sleep+for+five+seconds")],
     ["review", "review"],
     ["timeline", "timeline"],
     ["graph", all["graph of a rule"]],

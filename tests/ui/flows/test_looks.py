@@ -96,6 +96,6 @@ def test_pictures_of_the_guide_are_made(browser: Browser, tmp_path: Path) -> Non
     folder.mkdir(exist_ok=True)
     with explored(tmp_path) as server:
         visit(
-            browser, server, "pictures", {"viewport": {"width": 1200, "height": 750}, "colorScheme": "light"}, folder=str(folder)
+            browser, server, "pictures", {"viewport": {"width": 1040, "height": 680}, "colorScheme": "light"}, folder=str(folder)
         )
     assert len(list(folder.glob("explorer_*.png"))) == 6

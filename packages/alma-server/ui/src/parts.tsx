@@ -7,11 +7,19 @@ import { href, scope } from "./router.js";
 import { Inline, plain } from "./text.js";
 import { headline, kindName, minute, day as dayOf } from "./words.js";
 
-/** Grey rows in the place of an answer that is on its way. */
+/** Time after which a reader may doubt that anything happens. */
+const LONG_MS = 3000;
+
+/** Grey rows in the place of an answer that is on its way; after a while also words. */
 export function Skeleton({ rows = 6 }: { rows?: number }): JSX.Element {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), LONG_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <div class="skeleton" role="status">
-      <span class="unseen">Loading</span>
+      <p class={isLong ? "soft" : "unseen"}>{isLong ? "Still reading. A large store takes a while." : "Loading"}</p>
       {Array.from({ length: rows }, () => (
         <span />
       ))}

@@ -4,7 +4,7 @@ import { useAsked } from "../asked.js";
 import { graphAround, type Node } from "../evidence_graph.js";
 import { Answer, Box, Head, Kind, Verdict } from "../parts.js";
 import { go, href, route, scope } from "../router.js";
-import { Inline, plain } from "../text.js";
+import { Inline, plain, Stored } from "../text.js";
 import { count, headline, many } from "../words.js";
 
 /** Evidence around a memory: as a drawing, and the same as a list. */
@@ -55,6 +55,9 @@ function Around({ id }: { id: string }): JSX.Element {
       <Answer asked={asked} rows={10}>
         {(nodes) => (
           <div class="graph">
+            <div class="lead">
+              <Stored text={nodes[0]!.label} />
+            </div>
             <Drawing nodes={nodes} />
             <section aria-labelledby="graph-list">
               <h2 id="graph-list">The same as a list</h2>
@@ -100,17 +103,19 @@ interface Placed {
   angle: number;
 }
 
+/** Rings are wider than high: labels stand beside their nodes. */
+const STRETCH = 1.4;
 const LABELLED = 24;
 const LABEL_CHARS = 30;
 
 function Drawing({ nodes }: { nodes: Node[] }): JSX.Element {
   const placed = place(nodes);
   const at = new Map(placed.map((each) => [each.node.id, each]));
-  const reach = Math.max(150, ...placed.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y)))) + 24;
+  const high = Math.max(100, ...placed.map(({ y }) => Math.abs(y))) + 24;
   const isLabelled = placed.filter(({ node }) => node.ring === 1).length <= LABELLED;
-  const wide = reach + (isLabelled ? 190 : 0);
+  const wide = Math.max(100, ...placed.map(({ x }) => Math.abs(x))) + (isLabelled ? 230 : 24);
   return (
-    <svg class="drawing" viewBox={`${-wide} ${-reach} ${2 * wide} ${2 * reach}`} role="group" aria-label="Graph" onKeyDown={walk}>
+    <svg class="drawing" viewBox={`${-wide} ${-high} ${2 * wide} ${2 * high}`} role="group" aria-label="Graph" onKeyDown={walk}>
       {placed.map(({ node, x, y }) => {
         const from = node.from ? at.get(node.from) : undefined;
         return from && <line class="edge" x1={from.x} y1={from.y} x2={x} y2={y} />;
@@ -159,8 +164,8 @@ function Label({ placed, hasText }: { placed: Placed; hasText: boolean }): JSX.E
   const isLeft = x < -1;
   return (
     <g class="spot-label" transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
-      {hasText && (
-        <text x={isMiddle ? 0 : isLeft ? -13 : 13} y={isMiddle ? 26 : 4} text-anchor={isMiddle ? "middle" : isLeft ? "end" : "start"}>
+      {hasText && !isMiddle && (
+        <text x={isLeft ? -13 : 13} y={4} text-anchor={isLeft ? "end" : "start"}>
           {short}
         </text>
       )}
@@ -184,7 +189,7 @@ function place(nodes: Node[]): Placed[] {
   const angles = new Map<string, number>();
   const on = (node: Node, angle: number, radius: number): Placed => {
     angles.set(node.id, angle);
-    return { node, angle, x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+    return { node, angle, x: STRETCH * radius * Math.cos(angle), y: radius * Math.sin(angle) };
   };
   const inner = first.map((node, index) => on(node, (2 * Math.PI * (index + 0.5)) / first.length - Math.PI / 2, near));
   const groups = Map.groupBy(second, (node) => node.from ?? "");

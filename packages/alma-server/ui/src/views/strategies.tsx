@@ -95,7 +95,7 @@ function Line({ line, tag, way, id }: { line: string; tag: string | undefined; w
       {way && <Forest rate={way.rate} interval={way.interval} />}
       {way && isOpen && (
         <div class="prompt-behind">
-          <Behind way={way} />
+          <Behind way={way} isInPrompt />
         </div>
       )}
     </li>
@@ -308,7 +308,7 @@ function Ways({ rows }: { rows: api.Way[] }): JSX.Element {
 }
 
 /** Outcomes behind a strategy, newest first. */
-function Behind({ way }: { way: api.Way }): JSX.Element {
+function Behind({ way, isInPrompt = false }: { way: api.Way; isInPrompt?: boolean }): JSX.Element {
   const [shown, setShown] = useState(20);
   const rule = way.heuristic_id ?? way.anti_pattern_id;
   const asked = useAsked(JSON.stringify([scope.value, way.id, shown, "behind"]), async (signal) =>
@@ -319,9 +319,7 @@ function Behind({ way }: { way: api.Way }): JSX.Element {
   const total = way.outcome_ids.length || way.trials;
   return (
     <div class="behind">
-      <p>
-        <Stored text={way.summary} />
-      </p>
+      {!isInPrompt && <Stored text={way.summary} />}
       <p class="buttons tight">
         {rule && <a href={href("memory", rule)}>The rule that was formed of it</a>}
         {rule && <a href={href("graph", rule)}>Graph</a>}
