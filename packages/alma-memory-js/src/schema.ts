@@ -329,6 +329,10 @@ export interface components {
         Cleaned: {
             erased: number;
         };
+        /** @description One-time code of `alma ui`. */
+        Code: {
+            code: string;
+        };
         /**
          * @description Two facts of one agent, or two preferences of one user, that contradict each other: the ids and short forms of both.
          *
@@ -443,6 +447,24 @@ export interface components {
             scoring_weights?: {
                 [key: string]: number;
             } | null;
+        };
+        /**
+         * @description Memories that were made on one day (UTC), by kind, and results of its outcomes.
+         *
+         *     Of the outcomes, `judged` have a verdict; a partial success counts half in `successes`. `interval` is that of their share at 95 %, `None`
+         *     without a verdict. `formed` counts the rules whose last necessary outcome is of this day, as far as they are among the 200 rules with the
+         *     newest outcomes.
+         */
+        DayView: {
+            /** Format: date */
+            day: string;
+            by_kind: {
+                [key: string]: number;
+            };
+            judged: number;
+            successes: number;
+            interval: components["schemas"]["Range"] | null;
+            formed: number;
         };
         /** @description Deliveries, the newest first. */
         Deliveries: {
@@ -624,6 +646,22 @@ export interface components {
             weight: number;
             product: number;
         };
+        /**
+         * @description The parts of a score, each in [0, 1], their weights, which add up to 1, and the multiplier for measured usefulness.
+         *
+         *     `score = usefulness * sum(weights[f] * f)` over similarity, recency, success and confidence.
+         */
+        Factors: {
+            similarity: number;
+            recency: number;
+            success: number;
+            confidence: number;
+            /** @default 1 */
+            usefulness?: number;
+            weights: {
+                [key: string]: number;
+            };
+        };
         /** @description Signal about one memory. */
         Feedback: {
             agent?: string | null;
@@ -697,11 +735,18 @@ export interface components {
             receipts: components["schemas"]["PurgeReceipt"][];
             confirmation?: string | null;
         };
-        /** @description Memory of an answer, with the tag by which the notes cite it and its score. */
+        /**
+         * @description Memory of an answer, with the tag by which the notes cite it, its score and the factors of that. `copies` counts the equal memories that
+         *     it represents. `explanation` has every number behind the score, where the request asks for it; a learned
+         *     rule has none.
+         */
         Found: {
             tag: string;
             score: number;
+            factors: components["schemas"]["Factors"];
+            copies: number;
             memory: components["schemas"]["Heuristic"] | components["schemas"]["Outcome"] | components["schemas"]["UserPreference"] | components["schemas"]["DomainKnowledge"] | components["schemas"]["AntiPattern"] | components["schemas"]["Conversation"] | components["schemas"]["CustomMemory"];
+            explanation?: components["schemas"]["Explanation"] | null;
         };
         /** @description A strategy that works under a condition, with its record. */
         Heuristic: {
@@ -1095,6 +1140,11 @@ export interface components {
             since?: string | null;
             until?: string | null;
             as_of?: string | null;
+            /**
+             * @description State every number behind each score.
+             * @default false
+             */
+            explain?: boolean;
             /** @default 2000 */
             max_tokens?: number;
             /**
@@ -1132,6 +1182,28 @@ export interface components {
             retrieval_time_ms: number;
             seq: number;
         };
+        /**
+         * @description An episode to judge, and the forecast, made without its own verdict; `None` where too few episodes of the agent were judged.
+         *
+         *     `priority` orders a list, highest first. For an unjudged episode it is the highest probability, within the interval, that its verdict
+         *     differs from the forecast; for a surprising one it is the distance of the verdict from the forecast.
+         */
+        ReviewItem: {
+            episode: components["schemas"]["EpisodeRecord"];
+            forecast: components["schemas"]["Forecast"] | null;
+            priority: number;
+        };
+        /**
+         * @description Episodes that a person should judge first: unjudged ones, and those whose verdict differs from the forecast.
+         *
+         *     The counts are of all that were found; the lists have at most `limit` each.
+         */
+        ReviewReport: {
+            unjudged: components["schemas"]["ReviewItem"][];
+            surprising: components["schemas"]["ReviewItem"][];
+            unjudged_count: number;
+            surprising_count: number;
+        };
         /** @description Values of a column before and after a call; `None` where it held nothing. */
         Revision: {
             old?: unknown;
@@ -1150,6 +1222,13 @@ export interface components {
             node?: string | null;
             name?: string | null;
             user_id?: string | null;
+        };
+        /** @description Token of a session of the page. Its secret is shown only now. */
+        Session: {
+            token: string;
+            name: string;
+            /** Format: date-time */
+            expires: string;
         };
         /** @description Verdict of an episode, or of all episodes of a run, that have ended. */
         Settle: {
@@ -1232,6 +1311,12 @@ export interface components {
             /** Format: date-time */
             at: string;
             memory_id?: string | null;
+        };
+        /** @description One fault: where it is, what it is, and how to fix it if that is known. */
+        StoreProblem: {
+            project_id: string | null;
+            place: string;
+            what: string;
         };
         /**
          * @description A way that was tried on tasks like the one asked about, of one type, or on all, in whatever words.
@@ -1317,6 +1402,10 @@ export interface components {
             status: number;
             error: string;
             ms: number;
+        };
+        /** @description Days on which memories were made, oldest first. The sums of `by_kind` are those of the statistics. */
+        Timeline: {
+            days: components["schemas"]["DayView"][];
         };
         /** @description Tokens by name. */
         Tokens: {
@@ -1410,6 +1499,25 @@ export interface components {
          * @enum {string}
          */
         VerdictSource: "tool" | "person" | "evaluator" | "caller" | "agent" | "imported";
+        /**
+         * @description Result of `verify`. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten chain.
+         *
+         *     `problems` remain; `rebuilt` are those that a rebuild fixed.
+         */
+        VerifyReport: {
+            problems: components["schemas"]["StoreProblem"][];
+            /** @default [] */
+            rebuilt?: components["schemas"]["StoreProblem"][];
+            projects: number;
+            records: number;
+            memories: number;
+            vectors: number;
+            /** @default 0 */
+            purged?: number;
+            heads: {
+                [key: string]: string;
+            };
+        };
         /** @description Version of ALMA, and of the API. */
         Version: {
             version: string;
