@@ -54,7 +54,7 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(
-    rf"^(?:no|actually|wrong|that's (?:wrong|not right|incorrect))\b[,.:;!]? (?:{_VERB}\b.*|.+),? (?:not|instead of|rather than) \w",
+    rf"^(?:(?:no|wrong|that's (?:wrong|not right|incorrect))[,.:;!]|actually,?) (?:{_VERB}\b.*|.+),? (?:not|instead of|rather than) \w",
     re.IGNORECASE,
 )
 _WARNED = re.compile(
