@@ -15,6 +15,7 @@ from alma_learning.numbers import numerals
 PREFERENCE, DECISION, WARNING, FACT, MILESTONE, WAY = "preference", "decision", "warning", "fact", "milestone", "way"
 
 LONGEST, SHORTEST, MOST_WORDS, MOST_TEXT = 400, 12, 40, 20_000
+MOST_SPOKEN = 1_500
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|^(?:>|\s{4,}|\t).*$", re.DOTALL | re.MULTILINE)
 _TAGGED = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?</\1>", re.DOTALL)
 """Parts that programs put into a message between tags: reminders, notes of a memory, files."""
@@ -41,20 +42,19 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _WANTED = re.compile(
-    rf"{_LEAD}(?:i (?:really |strongly |always |much )?(?:prefer|like|want|need) (?:to have |it when |when |you to )?\w"
-    r"|i (?:hate|dislike|can't stand) \w|i'd rather \w|my favou?rite\b|(?:each|every|all) .+ must \w|when you \w+ .*, (?:always |never )?\w"
-    r"|make sure (?:to|you|that you) (?:always|never)\b"
-    rf"|from now on\b|in future\b|always {_VERB}\b|(?:please )?(?:never|don't ever) {_VERB}\b|please (?:always |do not |don't )?{_VERB}\b"
+    rf"{_LEAD}(?:i (?:really |strongly |always |much )?(?:prefer|hate|dislike|can't stand) \w|i'd rather \w|my favou?rite\b"
+    rf"|from now on,? (?!i\b)|in future,? {_VERB}\b|always {_VERB}\b|(?:please )?(?:never|don't ever) {_VERB}\b|(?:each|every|all) .+ must \w"
+    rf"|when you \w+ .*, (?:always |never )?{_VERB}\b|make sure (?:to|you|that you) (?:always|never)\b"
     rf"|(?:do not|don't) {_VERB}\b.*\b(?:again|anymore|ever)\b|use \w.* instead(?: of \w.*)?[.!]?$)",
     re.IGNORECASE,
 )
-_LASTING = re.compile(
-    r"\b(?:prefer|always|never|from now on|again|anymore|ever|hate|dislike|can't stand|instead|every|each|in future|rather|favou?rite|must"
-    r"|when you)\b",
-    re.IGNORECASE,
+_WISHED = re.compile(
+    rf"{_LEAD}(?:i (?:like|love|want|need) (?:it when |when |you to )?\w|please (?:do not |don't )?{_VERB}\b)", re.IGNORECASE
 )
+_LASTING = re.compile(r"\b(?:always|never|from now on|again|anymore|in future)\b", re.IGNORECASE)
 _CORRECTED = re.compile(
-    rf"^(?:(?:no|wrong|that's (?:wrong|not right|incorrect))[,.:;!]|actually,?) (?:{_VERB}\b.*|.+),? (?:not|instead of|rather than) \w",
+    rf"^(?:(?:no|wrong|that's (?:wrong|not right|incorrect))[,.:;!] (?:{_VERB}\b|we \w+\b|the [\w ]+ (?:belongs?|goes|go|is|are)\b)"
+    rf"|actually,? {_VERB}\b).*(?:,? not|instead of|rather than) \w",
     re.IGNORECASE,
 )
 _WARNED = re.compile(
@@ -69,13 +69,14 @@ _REACHED = re.compile(
 
 _SELF = re.compile(r"^(?:(?:yes|well|also|and|so|btw)\W+)*(?:i|we|my|our)\b", re.IGNORECASE)
 _ASKED = re.compile(
-    r"^(?:i|we)(?:'d| would)? (?:(?:really|just|also|still) )?(?:want|need|hope|wish|think|guess|believe|mean|see|agree|understand|know"
-    r"|feel like|have to|get it|bet|can|could|should)\b",
+    r"^(?:(?:also|so|and|but|well)\W+)?(?:i|we)(?:'d|'m|'re| would| am| are)? (?:(?:really|just|also|still|now) )?(?:like to|love to|looking|trying"
+    r"|hoping|thinking|wondering|considering|interested|curious|glad|sure|excited|want|need|hope|wish|think|guess|believe|mean|see|agree|understand|know"
+    r"|feel like|have to|get it|bet|can|could|should)\b|^(?:i|we)'ll (?:definitely|try|consider|check|look|give|have to)\b",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"^(?:(?i:the|an?|all|each|every|most|both|this|these|those) (?!is\b|are\b|was\b)[\w-]+|[A-Za-z][\w-]*(?<![su])s\b(?!')"
-    r"|[A-Z][\w-]*(?: [A-Z][\w-]*)* (?:\w+(?:s|ed)|has|was)\b)"
+    r"^(?:(?:The|An?|All|Each|Every|Most|Both|These|Those) (?!is\b|are\b|was\b)[\w-]+|[A-Z][\w-]*(?<![su])s\b(?!')"
+    r"|[A-Z][\w-]*(?: [A-Z][\w-]*)* (?:is|was|has|had|\w+ed)\b)(?=.*[.!]$)"
 )
 _ELSEWHERE = re.compile(r"^(?:it|they|this|that|these|those|here|there|he|she|what|thanks|yes|no)(?:'s|'re)?\b", re.IGNORECASE)
 _STATED = re.compile(r"\b(?:is|are|was|were|has|have|had|owns?|\w{2,}(?:[^s]s|ed))\b")
@@ -88,7 +89,8 @@ _OUTPUT = re.compile(
 )
 
 _WORKED = (
-    r"(?:worked|works)\b|did the trick|made it work|(?:has |have )?(?:fixed|solved|resolved|cured) (?:it|this|that|the|my|our)\b"
+    r"worked\b(?! (?:with|as|at|in|to|together|there|on (?!the first))\b)|did the trick|made it work"
+    r"|(?:has |have )?(?:fixed|solved|resolved|cured) (?:it|this|that|the|my|our)\b"
     r"|made (?:it|the [\w ]+?) pass\b"
 )
 _FAILED = r"(?:did not|didn't) (?:work|help|fix|solve)\b|failed\b|made (?:it|things) worse|had no effect"
@@ -102,12 +104,18 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _DID = re.compile(
-    rf"{_LEAD}(?P<way>\w+ing\b.*?|(?!the |a |an |all |our |my |this |that |it |these |everything )[a-z-]+ [\w -]+?|the [\w -]+? (?:approach|method"
-    rf"|strategy|workaround|solution)) (?:(?P<good>{_WORKED})|(?P<bad>{_FAILED}))",
+    rf"{_LEAD}(?P<way>\w+ing\b.*?|the (?:[\w-]+ ){{1,4}}(?:approach|method|strategy|workaround|solution))"
+    rf" (?:(?P<good>{_WORKED})|(?P<bad>{_FAILED}))",
     re.IGNORECASE,
 )
-_NOBODY = re.compile(
-    r"^(?:i|we|you|he|she|they|it|this|that|nothing|everything|tests?)\b|\b(?:will|should|must|can|have|has|is|are)$",
+_HELPED = re.compile(
+    rf"{_LEAD}(?!(?:the|an?|all|our|my|this|that|it|these|everything) )(?P<way>[a-z-]+(?: [\w-]+){{1,3}})"
+    rf" (?:(?P<good>{_WORKED})|(?P<bad>(?:did not|didn't) (?:work|help)\b))",
+    re.IGNORECASE,
+)
+_NO_WAY = re.compile(
+    r"^(?:i|we|you|he|she|they|it|this|that|nothing|everything|tests?)\b|\b(?:what|that|which|who|how|you|he|she|they|one|already|also|still|never|nothing|has"
+    r"|have|had|is|are|was|were|will|should|must|can)\b",
     re.IGNORECASE,
 )
 _WHY = re.compile(r"\b(?:because|since|as) (.+?)[.!]?$", re.IGNORECASE)
@@ -135,18 +143,21 @@ class Statement(NamedTuple):
 
 
 def read_statements(text: str) -> Iterator[Statement]:
-    """Yields the statements of a person in a text of their own, at most one a sentence; code, quotations, notes and output are left out."""
+    """Yields the statements of a person in a text of their own, at most one a sentence; code, quotations, notes and output are left out.
+
+    A text of more than 1,500 characters is taken for pasted: it states no facts.
+    """
     for sentence in _sentences(text):
         found = _stated(sentence)
-        if found is not None:
+        if found is not None and not (found.kind == FACT and len(text) > MOST_SPOKEN):
             yield found
 
 
 def read_ways(text: str) -> Iterator[Statement]:
     """Yields the ways of which a text says that they worked or failed, at most one a sentence. Plans and hopes are left out."""
     for sentence in _sentences(text):
-        found = _USED.match(sentence) or _BY.match(sentence) or _DID.match(sentence)
-        if found is None or _NOBODY.search(found["way"]) or _OTHERS.search(sentence):
+        found = _USED.match(sentence) or _BY.match(sentence) or _DID.match(sentence) or _HELPED.match(sentence)
+        if found is None or _NO_WAY.search(found["way"]) or _OTHERS.search(sentence):
             continue
         why = _WHY.search(sentence, found.end("way"))
         is_good = found.groupdict().get("bad") is None
@@ -192,7 +203,7 @@ def _stated(sentence: str) -> Statement | None:
         return Statement(WARNING, sentence, warned["why"].strip(" .!"))
     if _DECIDED.match(sentence):
         return Statement(DECISION, sentence)
-    if _CORRECTED.match(sentence) or (_WANTED.match(sentence) and _LASTING.search(sentence)):
+    if _CORRECTED.match(sentence) or _WANTED.match(sentence) or (_WISHED.match(sentence) and _LASTING.search(sentence)):
         return Statement(PREFERENCE, sentence)
     if _REACHED.match(sentence):
         return Statement(MILESTONE, sentence)
