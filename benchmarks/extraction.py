@@ -2,14 +2,17 @@
 
 The sentences were labelled before the rules were written; the second file was looked at when they were done. The same person wrote sentences and
 rules, so that those of others may be found less often. FILE is LoCoMo's: of its turns those are right that an observation, written by a language
-model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought.
+model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought. Those observations, and the same changed
+in one place, are also held to their sources as facts of a model are.
 """
 
 import argparse
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.guard import MUTATIONS, facts_in
 from benchmarks.records import read_records
 
 FOLDER = Path(__file__).with_name("data")
@@ -66,6 +69,34 @@ def show_turns(path: Path) -> None:
     print(f"  precision {right}/{found} ({right / max(found, 1):.3f}), recall {right}/{there} ({right / there:.3f})")
 
 
+def quote_for(fact: str, sources: list[str]) -> str:
+    """Returns the sentence of the sources that has the most words of a fact: the one that a model would quote."""
+    from alma.text import sentences_of, telling_words
+
+    said = set(telling_words(fact))
+    return max((one for source in sources for one in sentences_of(source)), key=lambda one: len(said & set(telling_words(one))))
+
+
+def show_support(path: Path) -> None:
+    """Prints how many facts of a model are borne out by the turns that they cite, and how many changed ones are."""
+    from alma_knowledge.extraction.model import find_unsupported
+    from alma_knowledge.extraction.rules import Said
+
+    chance, accepted, changed, refused = random.Random(1), 0, 0, 0
+    facts = [fact for record in read_records(path) for fact in facts_in(record)]
+    for fact, sources in facts:
+        quote = quote_for(fact, sources)
+        cited = [Said(place, *source.split(": ", 1), True) for place, source in enumerate(sources)]
+        if find_unsupported(fact, quote, cited, None):
+            continue
+        accepted += 1
+        mutants = [mutant for mutate in MUTATIONS if (mutant := mutate(fact, chance)) != fact]
+        changed += len(mutants)
+        refused += sum(bool(find_unsupported(mutant, quote, cited, None)) for mutant in mutants)
+    print(f"facts of a model: {accepted} of {len(facts)} accepted ({accepted / len(facts):.3f})")
+    print(f"  changed in one place: {refused} of {changed} refused ({refused / changed:.3f})")
+
+
 def main() -> None:
     """Prints the rates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,6 +108,7 @@ def main() -> None:
             show_sentences(name, path)
     if options.data:
         show_turns(options.data)
+        show_support(options.data)
 
 
 if __name__ == "__main__":
