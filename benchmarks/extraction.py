@@ -1,8 +1,8 @@
 """How well statements are found in conversations, without a model: `python -m benchmarks.extraction --data FILE`.
 
-The sentences were labelled before the rules were written; the second file was looked at when they were done. The same person wrote sentences and
-rules, so that those of others may be found less often. FILE is LoCoMo's: of its turns those are right that an observation, written by a language
-model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought. Those observations, and the same changed
+The sentences were labelled before the rules were written; the second file was looked at when they were done. The same author wrote sentences
+and rules, so that those of others may be found less often. FILE is LoCoMo's: of its turns those are right that an observation, written by a
+language model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought. Those observations, and the same changed
 in one place, are also held to their sources as facts of a model are.
 """
 

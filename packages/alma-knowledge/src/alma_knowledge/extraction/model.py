@@ -199,7 +199,7 @@ def _objection(found: _Found, part: Sequence[Said], at: datetime | None) -> str:
     for text in (found.text, found.strategy, found.condition, found.why):
         if text and (invented := find_unsupported(text, found.quote, cited, at)):
             return f"not in the cited turns: {invented}"
-    if found.task and all(findfind_unsupported(found.task, [one.text]) for one in part if one.is_own):
+    if found.task and all(find_invented(found.task, [one.text]) for one in part if one.is_own):
         return "no message asks for that task"
     return ""
 
@@ -213,7 +213,7 @@ def find_unsupported(text: str, quote: str, cited: Sequence[Said], at: datetime 
     dates = [spelt for one in cited for spelt in spell_dates(one.text, at)] if at is not None else []
     said = normalised(quote)
     quoted = [one for one in sentences if said in normalised(one) or normalised(one) in said] or sentences
-    near = findfind_unsupported(text, quoted + dates)
+    near = find_invented(text, quoted + dates)
     if not near or any(one.startswith(DENIES) for one in near):
         return next(iter(near), "")
-    return next((one for one in findfind_unsupported(text, sentences + dates) if not one.startswith(DENIES)), "")
+    return next((one for one in find_invented(text, sentences + dates) if not one.startswith(DENIES)), "")
