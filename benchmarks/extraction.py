@@ -2,8 +2,8 @@
 
 The sentences were labelled before the rules were written; the second file was looked at when they were done. The same author wrote sentences
 and rules, so that those of others may be found less often. FILE is LoCoMo's: of its turns those are right that an observation, written by a
-language model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought. Those observations, and the same changed
-in one place, are also held to their sources as facts of a model are.
+language model, cites. Most of those are small talk to an agent that works, so recall there is reported and not sought. Those observations, and
+the same changed in one place, are also held to their sources as facts of a model are.
 """
 
 import argparse
