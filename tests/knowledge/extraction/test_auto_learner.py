@@ -243,6 +243,7 @@ def test_an_extractor_of_ones_own_is_held_to_the_same_rules(alma: ALMA) -> None:
 
     results = AutoLearner(alma, Scripted(*facts)).learn_from_conversation(SEED, "dev")
 
+    assert results["method"] == "extractor"
     assert [one["reason"] for one in results["rejected"][:4]] == [
         "a heuristic needs a condition and a strategy",
         "an anti-pattern needs a reason",

@@ -146,8 +146,8 @@ class _Directory:
         if item.kind == documents.WARNING:
             return AntiPattern(pattern=item.text, why_bad=item.why, **known)
         if item.kind == documents.MILESTONE:
-            judged = {"outcome": Verdict.SUCCESS, "verdict_source": VerdictSource.IMPORTED}
-            return Outcome(task_description=item.text, task_type="milestone", **judged, **known)
+            known |= {"outcome": Verdict.SUCCESS, "verdict_source": VerdictSource.IMPORTED}
+            return Outcome(task_description=item.text, task_type="milestone", **known)
         return DomainKnowledge(domain=item.domain, fact=item.text, source=where, **known)
 
     def _gone(self) -> None:

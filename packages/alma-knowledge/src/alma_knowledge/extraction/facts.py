@@ -39,14 +39,15 @@ class ExtractedFact:
 class ExtractionResult:
     """Facts of a conversation and how they were found.
 
-    `rejected` are facts that the extractor itself refused, each with the reason. `problems` says what went wrong on the way, as a failed model.
+    `method` is "rules", "llm", one of the sentences that say which of them failed, or a name of yours. `rejected` are facts that the extractor itself
+    refused, each with the reason. `problems` says what went wrong on the way, as a failed model.
     """
 
     facts: tuple[ExtractedFact, ...] = ()
     raw_response: str | None = None
     tokens_used: int = 0
     extraction_time_ms: int = 0
-    method: str = "rules"
+    method: str = "extractor"
     rejected: tuple[tuple[ExtractedFact, str], ...] = ()
     problems: tuple[str, ...] = ()
 

@@ -58,7 +58,7 @@ class RuleBasedExtractor:
         begun = perf_counter()
         known = set(map(normalised, existing_facts or ()))
         facts = tuple(fact for fact in _facts(read_messages(messages)) if normalised(fact.content) not in known)
-        return ExtractionResult(facts, extraction_time_ms=round((perf_counter() - begun) * 1_000))
+        return ExtractionResult(facts, extraction_time_ms=round((perf_counter() - begun) * 1_000), method="rules")
 
 
 def _facts(said: list[Said]) -> Iterator[ExtractedFact]:
