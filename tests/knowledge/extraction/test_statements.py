@@ -27,6 +27,8 @@ HIDDEN = {
     "a system's words": said(STATES, "system"),
     "a developer's words": said(STATES, "developer"),
     "an answer of a tool": said(STATES, "tool"),
+    "an answer of a tool that has a name": {"role": "tool", "name": "grep", "tool_call_id": "1", "content": STATES},
+    "an answer of a tool in LangChain's form": {"type": "tool", "data": {"name": "grep", "content": STATES, "tool_call_id": "1"}},
     "an answer of a tool in a user's message": {
         "role": "user",
         "content": [{"type": "tool_result", "tool_use_id": "1", "content": STATES}],
@@ -38,6 +40,7 @@ HIDDEN = {
     "notes of a memory": said(f"{FENCE}\n{STATES}\n{FENCE_END}"),
     "notes that never end": said(f"{FENCE}\n{STATES}"),
     "a reminder in tags": said(f"<system-reminder>\n{STATES}\n</system-reminder>"),
+    "a reminder beside words": said(f"Hello. <note id='1'>{STATES}</note> <note>{STATES}</note> Bye."),
     "a question": said("Does our API gateway listen on port 8443?"),
     "a hypothesis": said("If it rains, our API gateway listens on port 8443."),
     "a guess": said("Maybe our API gateway listens on port 8443."),
@@ -86,6 +89,11 @@ def test_a_way_is_quoted_with_its_verdict(text: str, way: tuple[str, str]) -> No
 )
 def test_no_way_is_read_into(text: str) -> None:
     assert found(REQUEST, said(text, "assistant")) == []
+
+
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_an_answer_of_a_tool_is_no_outcome(role: str) -> None:
+    assert found(REQUEST, {"role": role, "name": "pytest", "content": "Freezing the clock did the trick."}) == []
 
 
 def test_a_way_without_a_request_before_it_is_no_outcome() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from alma.errors import ValidationError
 from alma.text import DAYS, MONTHS, STOPWORDS
 
-_NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|\b\w+[A-Z_]\w*\b")
+_NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,4}|\b\w+[A-Z_]\w*\b")
 _BEGINS = re.compile(r"(?:^|[.!?:\n]\s*|[\"“(*#>-]\s*)$")
 _NO_NAMES = STOPWORDS | {*DAYS, *MONTHS}
 _POSSESSIVE = re.compile(r"['’]s?$")

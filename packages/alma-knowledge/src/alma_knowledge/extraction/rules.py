@@ -1,10 +1,10 @@
 """Facts of a conversation by plain rules, without a model: precision before recall, spans quoted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from alma.memory.learn.messages import turns_of
+from alma.memory.learn.messages import read, turns_of
 from alma.text import normalised, shortened
 from alma_knowledge.extraction.facts import ExtractedFact, ExtractionResult, FactType
 from alma_knowledge.extraction.statements import (
@@ -44,8 +44,17 @@ def read_messages(messages: Iterable[Any]) -> list[Said]:
 
     `ValidationError` for a message without a role.
     """
-    turns = turns_of((str(place), message) for place, message in enumerate(messages))
-    return [Said(int(place), turn.speaker, turn.text, turn.is_own) for place, turn in turns if turn.speaker.lower() not in TOOLS]
+    given = list(messages)
+    turns = turns_of((str(place), message) for place, message in enumerate(given))
+    found = (Said(int(place), turn.speaker, turn.text, turn.is_own) for place, turn in turns)
+    return [one for one in found if one.speaker.lower() not in TOOLS and not _is_of_a_tool(given[one.place])]
+
+
+def _is_of_a_tool(message: Any) -> bool:
+    """Returns True for an answer of a tool, which may bear the tool's name as its speaker."""
+    inner = read(message, "kwargs")
+    role = read(inner if isinstance(inner, Mapping) else message, "role", "speaker", "type")
+    return str(getattr(role, "value", role)).lower() in TOOLS
 
 
 class RuleBasedExtractor:

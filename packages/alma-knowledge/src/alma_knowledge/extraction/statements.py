@@ -5,6 +5,7 @@ LoCoMo, are printed by `python -m benchmarks.extraction`.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,8 +18,7 @@ PREFERENCE, DECISION, WARNING, FACT, MILESTONE, WAY = "preference", "decision", 
 LONGEST, SHORTEST, MOST_WORDS, MOST_TEXT = 400, 12, 40, 20_000
 MOST_SPOKEN = 1_500
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|^(?:>|\s{4,}|\t).*$", re.DOTALL | re.MULTILINE)
-_TAGGED = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?</\1>", re.DOTALL)
-"""Parts that programs put into a message between tags: reminders, notes of a memory, files."""
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|\n+")
 _DOUBTS = re.compile(
     r"\?|^if\b|\b(?:maybe|perhaps|might|could we|should (?:we|i)|shall|if (?:we|i|you|it)|unless|what if|wonder|whether|not sure|i think|i guess"
@@ -181,7 +181,24 @@ def request_in(text: str) -> str:
 def own_text(text: str) -> str:
     """Returns the part of a message that its speaker wrote: no code, no quotation, and no notes or reminders that a program put into it."""
     own = without_notes(text[:MOST_TEXT])
-    return "" if FENCE in own else _QUOTED.sub("\n", _TAGGED.sub("\n", own))
+    return "" if FENCE in own else _QUOTED.sub("\n", _without_tagged(own))
+
+
+def _without_tagged(text: str) -> str:
+    """Returns a text without the parts that programs put between tags: reminders, notes of a memory, files."""
+    tags = list(_TAG.finditer(text))
+    ends: dict[str, list[int]] = {}
+    for tag in tags:
+        if tag[1]:
+            ends.setdefault(tag[2], []).append(tag.end())
+    kept, at = list[str](), 0
+    for tag in tags:
+        following = ends.get(tag[2], [])
+        place = bisect_right(following, tag.end())
+        if not tag[1] and tag.start() >= at and place < len(following):
+            kept.append(text[at : tag.start()])
+            at = following[place]
+    return "\n".join([*kept, text[at:]])
 
 
 def _sentences(text: str) -> Iterator[str]:
