@@ -38,11 +38,12 @@ _DECIDED = re.compile(
     r"|(?:we|i)(?:'re| are|'m| am) (?:going|sticking|staying) with \w"
     r"|we went with \w|we(?:'ll| will) (?:stick|go) with \w"
     r"|(?:we|i) (?:have )?(?:switched|moved|migrated) (?:from \w.* )?to \w"
-    r"|let's (?:use|drop|keep|go with|stick with) \w|(?:the )?decision(?: is)?: ?\w)",
+    r"|let's (?:use|drop|keep|go with|stick with) (?!going\b|it\b|that\b|this\b|the (?:first|second|third|last|other|same)\b)\w"
+    r"|(?:the )?decision(?: is)?: ?\w)",
     re.IGNORECASE,
 )
 _WANTED = re.compile(
-    rf"{_LEAD}(?:i (?:really |strongly |always |much )?(?:prefer|hate|dislike|can't stand) \w|i'd rather \w|my favou?rite\b"
+    rf"{_LEAD}(?:i (?:really |strongly |always |much )?(?:prefer|hate|dislike|can't stand) (?!not\b)\w|i'd rather (?!not\b)\w|my favou?rite\b"
     rf"|from now on,? (?!i\b)|in future,? {_VERB}\b|always {_VERB}\b|(?:please )?(?:never|don't ever) {_VERB}\b|(?:each|every|all) .+ must \w"
     rf"|when you \w+ .*, (?:always |never )?{_VERB}\b|make sure (?:to|you|that you) (?:always|never)\b"
     rf"|(?:do not|don't) {_VERB}\b.*\b(?:again|anymore|ever)\b|use \w.* instead(?: of \w.*)?[.!]?$)",
@@ -69,8 +70,8 @@ _REACHED = re.compile(
 
 _SELF = re.compile(r"^(?:(?:yes|well|also|and|so|btw)\W+)*(?:i|we|my|our)\b", re.IGNORECASE)
 _ASKED = re.compile(
-    r"^(?:(?:also|so|and|but|well)\W+)?(?:i|we)(?:'d|'m|'re| would| am| are)? (?:(?:really|just|also|still|now) )?(?:like to|love to|looking|trying"
-    r"|hoping|thinking|wondering|considering|interested|curious|glad|sure|excited|want|need|hope|wish|think|guess|believe|mean|see|agree|understand|know"
+    r"^(?:(?:also|so|and|but|well)\W+)?(?:i|we)(?:'d|'m|'re| would| am| are| was| were)? (?:(?:really|just|also|still|now|\w+ly) )*(?:like to|love to"
+    r"|looking|trying|hoping|thinking|wondering|considering|interested|curious|glad|sure|excited|want|need|hope|wish|think|guess|believe|mean|see|agree|understand|know"
     r"|feel like|have to|get it|bet|can|could|should)\b|^(?:i|we)'ll (?:definitely|try|consider|check|look|give|have to)\b",
     re.IGNORECASE,
 )
@@ -84,6 +85,11 @@ _SPECIFIC = re.compile(
     rf"\d|(?<=\w[ ,] )[A-Z]\w|(?<=\w )[A-Z]\w|\w/\w|\w_\w|\b(?:{'|'.join([*sorted(numerals().keys() - {'a', 'an', 'one'}), *DAYS])}"
     r"|yesterday|today|tonight|tomorrow|last|next|ago|since|called|named)\b"
 )
+_PROBLEM = re.compile(
+    r"\b(?:errors?|exceptions?|bugs?|broken|stuck|crash(?:es|ed)?|fail(?:s|ed|ing)?|not working|(?:does|do|did)n't work|i(?: still)? (?:get|see))\b",
+    re.IGNORECASE,
+)
+"""Words of a report on how things are at the moment, which is no lasting fact."""
 _OUTPUT = re.compile(
     r"^[A-Z\s]{8,}\b|^[d-][rwx-]{9}|^Traceback|^\s*(?:File|at) |[{};]$|^\w+(?:Error|Exception)\b|^(?i:error|warning|info|debug)\W"
 )
@@ -95,7 +101,7 @@ _WORKED = (
 )
 _FAILED = r"(?:did not|didn't) (?:work|help|fix|solve)\b|failed\b|made (?:it|things) worse|had no effect"
 _USED = re.compile(
-    rf"{_LEAD}(?:i|we)(?:'ve| have)? (?:used|tried|applied|chose|took|went with) (?P<way>.+?),? (?:which|(?:and|but) (?:it|that|this))"
+    rf"{_LEAD}(?:i|we)(?:'ve| have)? (?:used|tried|applied|chose|took|went with) (?!to\b)(?P<way>.+?),? (?:which|(?:and|but) (?:it|that|this))"
     rf" (?:(?P<good>{_WORKED})|(?P<bad>{_FAILED}))",
     re.IGNORECASE,
 )
@@ -104,7 +110,8 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _DID = re.compile(
-    rf"{_LEAD}(?P<way>\w+ing\b.*?|the (?:[\w-]+ ){{1,4}}(?:approach|method|strategy|workaround|solution))"
+    rf"{_LEAD}(?P<way>(?!running|executing|testing|building)\w+ing\b.*?"
+    r"|the (?:[\w-]+ ){1,4}(?:approach|method|strategy|workaround|solution))"
     rf" (?:(?P<good>{_WORKED})|(?P<bad>{_FAILED}))",
     re.IGNORECASE,
 )
@@ -228,7 +235,7 @@ def _stated(sentence: str) -> Statement | None:
 
 
 def _is_fact(sentence: str) -> bool:
-    if len(sentence.split()) < 4 or _ELSEWHERE.match(sentence) or _ASKED.match(sentence):
+    if len(sentence.split()) < 4 or any(one.search(sentence) for one in (_ELSEWHERE, _ASKED, _PROBLEM)):
         return False
     if _SELF.match(sentence):
         return _SPECIFIC.search(sentence) is not None
