@@ -368,7 +368,7 @@ def lint(session: nox.Session) -> None:
     sync(session, *(f"--package={name}" for name in packages), "--group", "lint")
     run(session, "ruff", "check")
     run(session, "ruff", "format", "--check")
-    run(session, "mypy", *sorted(str(folder) for folder in Path("packages").glob("*/src")))
+    run(session, "mypy", *sorted(str(file.parents[1]) for file in Path("packages").glob("*/src/*/py.typed")))
     run(session, "lint-imports")
     sources = os.pathsep.join(str(folder.absolute()) for folder in sorted(Path("packages").glob("*/src")))
     run(session, "lint-imports", "--config", "packages/importlinter.toml", PYTHONPATH=sources)

@@ -7,6 +7,8 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -308,3 +310,17 @@ def test_no_token_of_a_file_that_others_may_write_is_valid(file: TokenFile) -> N
 def test_a_chosen_secret_that_is_short_or_was_cut_is_refused(secret: str, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         token_of(secret, Access())
+
+
+def test_of_several_that_make_a_first_token_at_once_one_does(tmp_path: Path) -> None:
+    barrier = threading.Barrier(8)
+
+    def make(_: int) -> str | None:
+        barrier.wait()
+        return TokenFile(tmp_path).add_first("default", Access())
+
+    with ThreadPoolExecutor(8) as pool:
+        (secret,) = [each for each in pool.map(make, range(8)) if each is not None]
+    assert TokenFile(tmp_path).find(secret) is not None
+    assert TokenFile(tmp_path).add_first("another", Access()) is None
+    assert list(TokenFile(tmp_path).tokens()) == ["default"]

@@ -159,6 +159,14 @@ def test_a_list_says_whether_there_are_more(project) -> None:
     assert project("list", "-n", "3", "--json").json["has_more"] is False
 
 
+def test_a_list_by_words_has_what_contains_them(project) -> None:
+    for task in ("Deploy the shop", "Deploy the blog", "Test the shop"):
+        project("learn", "-a", "helena", "-t", task, "-o", "success")
+    found = project("list", "--words", "shops deployed", "--json").json["memories"]
+    assert [memory["task_description"] for memory in found] == ["Deploy the shop"]
+    assert "no word" in project("list", "--words", "?!", code=2).err
+
+
 def test_a_list_has_whole_days_in_a_terminal_of_80_columns(project) -> None:
     project(
         "learn", "-a", "claude-code-of-the-team", "-t", "Deploy the auth service to the cluster in the north", "-o", "success"

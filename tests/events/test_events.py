@@ -150,6 +150,16 @@ def test_a_suspicious_text_is_quarantined_and_released(alma: ALMA) -> None:
     assert since(alma, at) == [("memory.released", fact.id)]
 
 
+def test_an_edit_is_an_update_that_names_the_fields(alma: ALMA) -> None:
+    fact = alma.add_domain_knowledge("victor", "auth", "The token lives 60 minutes")
+    at = head(alma)
+    alma.edit(fact, fact="The token lives 15 minutes")
+    (event,) = alma.events(after=at)
+    assert (str(event.event_type), event.memory_id, event.agent) == ("memory.updated", fact.id, "victor")
+    assert "fact" in event.payload["changed"]
+    assert "60" not in str(event.payload)  # a thin event has no words
+
+
 def test_what_is_purged_leaves_events_without_it(alma: ALMA) -> None:
     kept = alma.learn("victor", "Deploy auth", "success", "canary")
     gone = alma.learn("victor", "Deploy billing", "failure", "rolling")

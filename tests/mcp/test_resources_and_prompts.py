@@ -54,6 +54,14 @@ async def test_the_agents_are_listed_with_rules_and_counts_and_no_users(alma: AL
     assert told["junior"]["rules"]["cannot_learn"] == ["payments"]
 
 
+async def test_a_client_for_one_user_is_told_of_no_memories_of_others(alma: ALMA) -> None:
+    alma.learn("helena", "Test", "success", "Slowly")
+    alma.learn("helena", "Test", "success", "Slowly", user_id="tom")
+    alma.learn("of-tom", "Test", "success", "Slowly", user_id="tom")
+    told = await read(alma, "alma://agents", Access("*", "maria"))
+    assert (set(told), told["helena"]["memories"]) == ({"helena", "junior"}, {"outcome": 1})
+
+
 async def test_a_memory_is_read_whole(alma: ALMA) -> None:
     memory = alma.learn("helena", "Test", "success", "Slowly")
     assert (await read(alma, f"alma://memory/{memory.id}"))["strategy_used"] == "Slowly"

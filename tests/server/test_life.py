@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -86,6 +87,24 @@ def test_what_was_forgotten_comes_back_by_an_undo(client: Opening) -> None:
     assert asking.get(place).status_code == 200
     history = asking.get(f"{place}/history").json()
     assert [entry["what"] for entry in history] == ["made", "archived", "brought back"]
+
+
+def test_a_memory_of_each_kind_is_added_and_grows_where_it_is_a_conversation(client: Opening) -> None:
+    asking = client(agent="helena")
+    given: list[dict[str, Any]] = [
+        {"kind": "user_preference", "user_id": "maria", "category": "style", "preference": "Short answers"},
+        {"kind": "domain_knowledge", "domain": "api", "fact": "Uses JWT"},
+        {"kind": "anti_pattern", "pattern": "sleep()", "why_bad": "Flaky", "better_alternative": "Explicit waits"},
+        {"kind": "heuristic", "condition": "a form has a date", "strategy": "Try the 31st"},
+        {"kind": "conversation", "session_id": "s1", "messages": [{"role": "user", "content": "Where is the log?"}]},
+    ]
+    for each in given:
+        made = asking.post("/v1/projects/shop/memories", json=each)
+        assert (made.status_code, made.json().get("kind")) == (201, each["kind"]), made.text
+        assert asking.get(made.headers["location"], params={"user_id": "maria"}).json() == made.json()
+    more = {**given[-1], "messages": [*given[-1]["messages"], {"role": "assistant", "content": "In /var/log."}]}
+    assert len(asking.post("/v1/projects/shop/memories", json=more).json()["turns"]) == 2
+    assert len(asking.get("/v1/projects/shop/memories", params={"kind": "conversation"}).json()["memories"]) == 1
 
 
 def test_what_was_exported_is_imported_elsewhere(tmp_path: Path) -> None:
@@ -272,6 +291,25 @@ def test_a_token_for_a_user_counts_what_it_may_read(client: Opening, served: Ser
     assert f'"total_count": {number + others}' in legacy.json()["result"]["content"][0]["text"]
     assert (found["database_bytes"] is None) is ((agent, user) != ("*", "*"))
     assert ("of-tom" in asking.get("/v1/projects/shop/agents").json()["names"]) is ((agent, user) == ("*", "*"))
+
+
+@pytest.mark.parametrize("name", ["team/web", "/", "a//b", "a%2Fb", "..", "a/history", "Ünï/店"])
+def test_names_in_addresses_may_contain_slashes(client: Opening, served: Served, name: str) -> None:
+    part, asking = quote(name, safe="").replace("..", "%2E%2E"), client()
+    state = f"/v1/projects/shop/workflows/{part}/checkpoint"
+    if name != "..":  # clients resolve it
+        assert asking.put(state, json={"state": {"step": 1}}).status_code == 200
+        assert asking.get(state).json()["state"] == {"step": 1}
+        assert served.alma.resume(name) is not None
+    begun = asking.post("/v1/projects/shop/episodes", json={"agent": "helena", "task": "Deploy", "episode_id": name})
+    assert begun.status_code == 201, begun.text
+    if name != "..":
+        assert asking.get(begun.headers["location"]).json()["id"] == name
+        assert asking.get(f"/v1/projects/{part}/stats").json()["project_id"] == name
+        bare = client("bound", projects=(name,))
+        assert bare.get("/v1/stats").json()["project_id"] == name
+        assert bare.get(f"/v1/projects/{part}/memories/{part}").json()["instance"]
+        assert bare.get("/v1/projects/shop/stats").status_code == 403
 
 
 def test_what_a_text_cites_counts_as_used_at_the_end(client: Opening, served: Served) -> None:

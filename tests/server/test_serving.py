@@ -2,6 +2,9 @@
 
 import asyncio
 import re
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -13,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from alma.errors import ConfigurationError
 from alma_server.command import main
 from alma_server.options import ServerBlock, check_options
-from api_processes import request_lines, serving, started
+from api_processes import Server, request_lines, serving, started
 from mcp_servers import make_project
 
 STREAMS = 50
@@ -159,3 +162,57 @@ def test_a_first_token_is_made_and_shown_once(tmp_path: Path) -> None:
     with started(tmp_path, server.token) as again, again.client() as client:
         assert again.said == ""
         assert client.get("/v1/whoami").status_code == 200
+
+
+def test_of_several_first_starts_at_once_one_makes_the_token_and_the_key(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    starts = [started(tmp_path, "none") for _ in range(3)]
+    with ThreadPoolExecutor(len(starts)) as pool, ExitStack() as running:
+        servers = [each.result() for each in [pool.submit(running.enter_context, start) for start in starts]]
+        (secret,) = [server.said.split()[-1] for server in servers if "made a token" in server.said]
+        cursor = None
+        for server in servers:  # each reads the cursors of the others
+            server.token = secret
+            with server.client() as client:
+                for number in range(2):
+                    fact = {"kind": "domain_knowledge", "agent": "helena", "domain": "api", "fact": f"Fact {number}"}
+                    assert client.post("/v1/projects/shop/memories", json=fact).status_code == 201
+                page = client.get("/v1/projects/shop/memories", params={"limit": 1, **({"cursor": cursor} if cursor else {})})
+                assert page.status_code == 200, page.text
+                cursor = page.json()["next"]
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize("path", ["/v1/projects/shop/learn", "/mcp"])
+def test_a_request_whose_length_is_ambiguous_is_refused_and_ends_the_connection(tmp_path: Path, path: str) -> None:
+    body = b'{"agent": "helena", "task": "Deploy", "outcome": "success"}'
+    parts, length = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body), b"Content-Length: %d\r\n" % len(body)
+    with serving(tmp_path) as server:
+        begun = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n".encode()
+        begun += b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        for headers, sent in (
+            (CHUNKED + b"Content-Length: 6\r\n", parts),
+            (b"Content-Length: %d\r\n" % len(parts) + CHUNKED, parts),
+            (b"Content-Length: 5\r\n" + length, body),
+            (b"Transfer-Encoding: identity\r\n" + length, body),
+            (b"Transfer-Encoding: chunked, identity\r\n", parts),
+            (b"Transfer-Encoding: \x0bchunked\r\n" + length, body),
+            (b"Transfer-Encoding : chunked\r\n" + length, body),
+            (b"Content-Length: +%d\r\n" % len(body), body),
+        ):
+            smuggled = b"GET /v1/whoami HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            said = answers_to(server, begun + headers + b"\r\n" + sent + smuggled)
+            assert said.startswith(b"HTTP/1.1 400 "), (headers, said)
+            assert said.count(b"HTTP/1.1") == 1, (headers, said)
+        with server.client() as client:
+            assert client.get("/v1/projects/shop/stats").json()["total"] == 0
+
+
+def answers_to(server: Server, sent: bytes) -> bytes:
+    """Everything that a server answers until it closes the connection."""
+    host, _, port = server.address.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(sent)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))

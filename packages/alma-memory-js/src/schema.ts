@@ -380,6 +380,24 @@ export interface components {
             /** Format: date-time */
             held_at?: string;
         };
+        /** @description Content of a project in numbers, as `alma.types.reports.Stats` has it. `database_bytes` is `None` for a token that reads a part only. */
+        Counts: {
+            project_id: string;
+            total: number;
+            by_kind: {
+                [key: string]: number;
+            };
+            by_agent: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            journal_records: number;
+            database_bytes: number | null;
+            embedder: string;
+            oldest: string | null;
+            newest: string | null;
+        };
         /**
          * @description A memory of a kind that a user defined. Its `fields` can be read as attributes too: `memory.title`.
          *
@@ -458,6 +476,27 @@ export interface components {
             source?: string;
             /** Format: date-time */
             last_verified?: string;
+        };
+        /**
+         * @description New texts of a stated memory: those of its kind, or the `fields` of a registered kind. Others stay as they are.
+         * @example {
+         *       "fact": "The token lives 15 minutes"
+         *     }
+         */
+        Edit: {
+            category?: string | null;
+            preference?: string | null;
+            domain?: string | null;
+            fact?: string | null;
+            source?: string | null;
+            pattern?: string | null;
+            why_bad?: string | null;
+            better_alternative?: string | null;
+            condition?: string | null;
+            strategy?: string | null;
+            fields?: {
+                [key: string]: unknown;
+            } | null;
         };
         /** @description End of an attempt. An `outcome` that is null abandons it. */
         End: {
@@ -1169,24 +1208,6 @@ export interface components {
                 [key: string]: number;
             };
             secret?: string | null;
-        };
-        /** @description Content of a project. `by_agent` counts memories by agent and kind; preferences are under their `user:` names. */
-        Stats: {
-            project_id: string;
-            total: number;
-            by_kind: {
-                [key: string]: number;
-            };
-            by_agent: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
-            journal_records: number;
-            database_bytes: number;
-            embedder: string;
-            oldest?: string | null;
-            newest?: string | null;
         };
         /** @description State of the server. */
         Status: {

@@ -99,10 +99,14 @@ class TokenFile:
         with self._changing() as tokens:
             if name in tokens:
                 raise ConfigurationError(f"there is a token {name!r} already; revoke it, or choose another name")
-            token_id = new_id()
-            secret = new_secret(token_id)
-            tokens[name] = Token(name, token_id, digest(secret), access, expires)
-        return secret
+            return _put_new(tokens, name, access, expires)
+
+    def add_first(self, name: str, access: Access) -> str | None:
+        """Makes a token where there is none at all, and returns its secret; `None` where there is one. Of several processes at once one makes it."""
+        if self.tokens():
+            return None
+        with self._changing() as tokens:
+            return None if tokens else _put_new(tokens, name, access, None)
 
     def revoke(self, name: str) -> None:
         """Removes a token. `ConfigurationError` if there is none of that name."""
@@ -114,14 +118,15 @@ class TokenFile:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:
         """Yields the tokens, and writes them when the block has changed them without an error. One process at a time does."""
-        with self._locked():
+        with self.locked():
             tokens = self.tokens()
             yield tokens
             _write(self.path, {"version": _VERSION, "tokens": [_row(token) for token in tokens.values()]})
             (self.folder / FORMER_FILE).unlink(missing_ok=True)
 
     @contextmanager
-    def _locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Keeps other processes from changing tokens within the block. `ConfigurationError` if one does so for longer than `seconds`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.folder / f".{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -143,7 +148,7 @@ class TokenFile:
         if now - max(self._noted.get(token.id, 0), token.last_used or 0) < HOUR:
             return
         self._noted[token.id] = now
-        with suppress(OSError, AlmaError), self._locked(seconds=0):
+        with suppress(OSError, AlmaError), self.locked(seconds=0):
             _write(self.folder / USES_FILE, {**self._uses(), token.id: now})
 
     def _uses(self) -> dict[str, int]:
@@ -152,6 +157,13 @@ class TokenFile:
         except (OSError, ValueError):
             return {}
         return {each: at for each, at in found.items() if isinstance(at, int)} if isinstance(found, dict) else {}
+
+
+def _put_new(tokens: dict[str, Token], name: str, access: Access, expires: int | None) -> str:
+    token_id = new_id()
+    secret = new_secret(token_id)
+    tokens[name] = Token(name, token_id, digest(secret), access, expires)
+    return secret
 
 
 def _read(path: Path) -> dict[str, Token]:

@@ -24,6 +24,11 @@ class WholeBody:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+            await PlainTextResponse("A request has one length: leave out Content-Length", 400, {"Connection": "close"})(
+                scope, receive, send
+            )
+            return
         if _declared(scope) > self._largest:
             await PlainTextResponse("Request body too large", 413)(scope, receive, send)
             return

@@ -10,7 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from alma import __version__
 from alma_access import Tokens
-from alma_server.addresses import BareAddresses
+from alma_server.addresses import Addresses
 from alma_server.entry import Entry
 from alma_server.health import health_router, whoami_router
 from alma_server.problems import handle_problems
@@ -67,7 +67,7 @@ def create_app(
     if settings.has_api and settings.legacy:
         app.include_router(legacy.router)
     describe_once(app)
-    app.add_middleware(BareAddresses, apart=APART)
+    app.add_middleware(Addresses, apart=APART)
     if settings.allowed_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.allowed_origins, **_CROSS_ORIGIN)
     app.add_middleware(Entry, settings=settings)

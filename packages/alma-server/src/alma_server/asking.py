@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from alma_access import Access, Token, Tokens
+from alma_server.addresses import address_of, read_slashes
 from alma_server.limits import READ, WRITE
 from alma_server.problems import ProblemError
 from alma_server.service import Service
@@ -33,9 +34,8 @@ class Asked:
 
     @property
     def address(self) -> str:
-        """Address of this request as its client knows it, without the query."""
-        scope = self.request.scope
-        return f"{scope.get('root_path', '')}{scope['alma.path']}"
+        """Address of this request as its client knows it, encoded, without the query."""
+        return address_of(self.request.scope)
 
     async def read(self, call: "Callable[[ALMA], T]") -> T:
         """Returns what a call that writes nothing returns, given the project's memory. 503 if too many wait."""
@@ -85,6 +85,7 @@ class Asked:
 
 async def find_asked(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Asked:
     """Returns who asks. 401 without a valid token; `ScopeViolationError` for a project that the token is not bound to."""
+    read_slashes(request)
     service: Service = request.app.state.service
     token = _find_token(service.tokens, bearer)
     request.scope["alma.token"] = token.name

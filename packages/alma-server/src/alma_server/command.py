@@ -11,6 +11,7 @@ from typing import Any
 from alma.config import load_settings, settings_block
 from alma.errors import AlmaError
 from alma.files import new_file
+from alma_access import TokenFile
 from alma_access.serving.config_file import nearest_config
 from alma_server.options import PORT, Options, ServerBlock, check_options
 
@@ -56,10 +57,11 @@ def read_options(given: argparse.Namespace) -> Options:
 def _cursor_key(folder: Path) -> bytes:
     """Returns the key that signs cursors, which is made once beside the store, for its owner only."""
     file = folder / KEY_FILE
-    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        with new_file(file) as made:
-            made.write(secrets.token_bytes(32))
+        with TokenFile(folder).locked():  # of several first starts at once one makes it
+            if not file.exists():
+                with new_file(file) as made:
+                    made.write(secrets.token_bytes(32))
     return file.read_bytes()
 
 

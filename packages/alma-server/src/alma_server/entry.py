@@ -20,8 +20,8 @@ _LOG = logging.getLogger("alma")
 class Entry:
     """Passes a request on when its host and origin are allowed and its body is there: 421, 403, 413, 408, 415, 400 else, as problems.
 
-    400 is for JSON that two readers could take for two values: a key twice in an object, or NaN. A client that goes away while it sends is
-    forgotten.
+    400 is for what two readers could take for two values: JSON with NaN or with a key twice in an object, a body with two lengths. A client that
+    goes away while it sends is forgotten.
     """
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
@@ -41,6 +41,10 @@ class Entry:
         headers = Headers(scope=scope)
         try:
             self._check_names(headers)
+            if "content-length" in headers and "transfer-encoding" in headers:
+                raise _RefusedError(
+                    400, "ambiguous-length", "a request has one length: leave out Content-Length", Connection="close"
+                )
             if "content-length" in headers or "transfer-encoding" in headers:
                 body = await self._whole_body(headers, receive)
                 _check_type(headers, body)

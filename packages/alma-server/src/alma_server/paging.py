@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 from typing import Any
-from urllib.parse import quote
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma_server.asking import Asked
@@ -40,7 +39,7 @@ def show_next(asked: Asked, cursor: str | None) -> None:
     """Adds the header `Link` with the address of the next page, if there is one."""
     if cursor is not None:
         query = asked.request.url.include_query_params(cursor=cursor).query
-        asked.respond("Link", f'<{quote(asked.address)}?{query}>; rel="next"')
+        asked.respond("Link", f'<{asked.address}?{query}>; rel="next"')
 
 
 def _opened(asked: Asked, cursor: str) -> Any:

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from alma_server.addresses import path_below
 from alma_server.metrics import Metrics
 from alma_server.problems import Kind, problem
 
@@ -42,7 +43,7 @@ class Requests:
             return
         headers = Headers(scope=scope)
         scope["alma.request_id"] = _request_id(headers.get("x-request-id", ""))
-        scope["path"] = scope["alma.path"] = _within(scope)
+        scope["path"] = scope["alma.path"] = path_below(scope.get("root_path", ""), scope["path"])
         answer = _Answer(scope, send)
         began = time.perf_counter()
         try:
@@ -66,13 +67,6 @@ class Requests:
         self._metrics.count_request(scope["method"], route, status, seconds)
         if LOG.isEnabledFor(logging.INFO):
             LOG.info(json.dumps(_line(scope, headers, route, status, seconds)))
-
-
-def _within(scope: Scope) -> str:
-    """Returns the address below the path under which a proxy shows the server, which some proxies leave and others take away."""
-    path: str = scope["path"]
-    root: str = scope.get("root_path", "")
-    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _template(scope: Scope) -> str:

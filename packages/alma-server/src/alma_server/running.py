@@ -252,8 +252,7 @@ def _check_ready(opening: Opening) -> None:
 
 
 def _make_first_token(file: TokenFile) -> None:
-    if not file.tokens():
-        secret = file.add(DEFAULT_TOKEN, Access())
+    if (secret := file.add_first(DEFAULT_TOKEN, Access())) is not None:
         _report(f"made a token for {Access()}; it is shown only now:\n{secret}")
 
 

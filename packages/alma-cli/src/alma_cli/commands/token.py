@@ -12,6 +12,16 @@ import typer
 from alma.errors import MissingDependencyError, ValidationError, install_line
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable, table, write_text
+from alma_cli.server_options import (
+    DEFAULT_RIGHTS,
+    ExpiresOption,
+    NoUserOption,
+    OnlyAgentOption,
+    OnlyUserOption,
+    ProjectsOption,
+    RightsOption,
+    SourceOption,
+)
 
 if TYPE_CHECKING:
     from alma.config import Settings
@@ -19,7 +29,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
-_DEFAULT_RIGHTS = ("read", "write")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LONGEST = timedelta(days=3650)
 
@@ -43,30 +52,13 @@ def token() -> None:
 @app.command()
 def create(
     name: NameArgument,
-    project: Annotated[
-        list[str] | None,
-        typer.Option("--project", help="A project that the token reaches; '*': all. May be repeated.", show_default="this one"),
-    ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", "-a", help="The only agent it acts as.", show_default="any")] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", "--user-id", "-u", help="The only user it serves.", show_default="any")
-    ] = None,
-    no_user: Annotated[bool, typer.Option("--no-user", help="It can name no user.")] = False,
-    right: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--right",
-            help="read, write, forget, judge, events, sync or admin. May be repeated.",
-            show_default=", ".join(_DEFAULT_RIGHTS),
-        ),
-    ] = None,
-    source: Annotated[
-        str, typer.Option("--source", help="Who judges where it states outcomes: agent, caller, evaluator, tool or person.")
-    ] = "agent",
-    expires: Annotated[
-        str | None,
-        typer.Option("--expires", metavar="TIME", help="How long it is valid: 15m, 12h, 30d, 8w.", show_default="for ever"),
-    ] = None,
+    project: ProjectsOption = None,
+    agent: OnlyAgentOption = None,
+    user: OnlyUserOption = None,
+    no_user: NoUserOption = False,
+    right: RightsOption = None,
+    source: SourceOption = "agent",
+    expires: ExpiresOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -155,7 +147,7 @@ def _access(
         agent=ANY if agent is None else agent,
         user_id=NONE if no_user else ANY if user is None else user,
         projects=tuple(dict.fromkeys(projects)),
-        rights=frozenset(rights or _DEFAULT_RIGHTS),
+        rights=frozenset(rights or DEFAULT_RIGHTS),
         source=source,
     )
 

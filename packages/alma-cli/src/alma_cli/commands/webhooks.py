@@ -14,6 +14,19 @@ import typer
 from alma.errors import ConfigurationError, MissingDependencyError, install_line
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable, table
+from alma_cli.server_options import (
+    AgentsOption,
+    AllowHttpOption,
+    AllowOption,
+    EventsOption,
+    KindsOption,
+    OrderingOption,
+    PayloadOption,
+    SecretEnvOption,
+    SinceRecordOption,
+    UrlArgument,
+    UsersOption,
+)
 
 if TYPE_CHECKING:
     from alma_events.webhooks import Endpoint, WebhookManager
@@ -39,30 +52,17 @@ def webhooks() -> None:
 
 @app.command()
 def add(
-    url: Annotated[str, typer.Argument(help="Where events are sent: https://…")],
-    event: Annotated[
-        list[str] | None, typer.Option("--event", "-e", help="A type of event. May be repeated.", show_default="all types")
-    ] = None,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="Only this agent's. May be repeated.", show_default="all agents")
-    ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only this kind of memory. May be repeated.", show_default="all kinds")
-    ] = None,
-    users: Annotated[str, typer.Option("--users", help="What was recorded for users: none, all, or the name of one.")] = "none",
-    payload: Annotated[str, typer.Option("--payload", help="thin: ids and numbers; full: the words of memories, too.")] = "thin",
-    ordering: Annotated[str, typer.Option("--ordering", help="memory, strict or none.")] = "memory",
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="SEQ", help="Begin behind this journal record.", show_default="now")
-    ] = None,
-    secret_env: Annotated[
-        str | None,
-        typer.Option("--secret-env", metavar="NAME", help="The variable that has the secret.", show_default="a new secret"),
-    ] = None,
-    allow_http: Annotated[bool, typer.Option("--allow-http", help="Allow http:// without encryption.")] = False,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", help="A host or network inside that may be called. May be repeated.")
-    ] = None,
+    url: UrlArgument,
+    event: EventsOption = None,
+    agent: AgentsOption = None,
+    kind: KindsOption = None,
+    users: UsersOption = "none",
+    payload: PayloadOption = "thin",
+    ordering: OrderingOption = "memory",
+    since: SinceRecordOption = None,
+    secret_env: SecretEnvOption = None,
+    allow_http: AllowHttpOption = False,
+    allow: AllowOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -203,10 +203,7 @@ def replay(
 @app.command()
 def rotate(
     endpoint: IdArgument,
-    secret_env: Annotated[
-        str | None,
-        typer.Option("--secret-env", metavar="NAME", help="The variable that has the secret.", show_default="a new secret"),
-    ] = None,
+    secret_env: SecretEnvOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -29,7 +29,6 @@ PROVIDERS = (*ADDRESSES, "azure", "anthropic")
 NEEDS_KEY = frozenset({"openai", "groq", "azure", "anthropic"})
 
 MAX_TOKENS = 1_024
-TIMEOUT = 30.0
 TOOL = "answer"
 """Name of the tool by which Anthropic's models give JSON."""
 
@@ -213,7 +212,7 @@ def create_llm(
         headers = {"api-key": SecretStr(plain)} if plain else {}
     else:
         place = place.copy_with(path=f"{path}/chat/completions")
-    endpoint = Endpoint(place, key, headers=headers, name=f"{name}/{model}", error=LLMError, **{"timeout": TIMEOUT, **retries})
+    endpoint = Endpoint(place, key, headers=headers, name=f"{name}/{model}", error=LLMError, **retries)
     if name == "anthropic":
         return AnthropicModel(endpoint, model=model, max_tokens=max_tokens, temperature=temperature)
     return ChatModel(endpoint, model=None if name == "azure" else model, max_tokens=max_tokens, temperature=temperature)

@@ -88,7 +88,7 @@ class _Read:
 
     @cached_property
     def conditions(self) -> set[str]:
-        return CONDITIONS & set(self.words)
+        return set(self.words) & CONDITIONS
 
 
 def find_invented(text: str, sources: Sequence[str]) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ async def add(body: Add, asked: AskedDep, once: OnceDep) -> AnyMemory:
     asked.require("write")
     given = _added(asked, body)
     memory = await once.write(
-        lambda alma: alma.add(body.kind, **given),
+        lambda alma: alma.add_conversation(**given) if isinstance(body, AddConversation) else alma.add(body.kind, **given),
         remember=lambda made: made.id,
         recall=lambda alma, made: get_with_held(alma, [made])[0],
     )

@@ -44,6 +44,7 @@ from alma_learning import Table, interval
 
 LARGEST_LIST = 100_000
 LARGEST_OVERVIEW = 1_000
+NO_LIMIT = 1 << 62
 
 MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6
@@ -101,9 +102,8 @@ def list_memories(
     """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
     after `since`. A learned rule is as old as the first outcome behind it.
 
-    With `words`, only memories that contain each word of that text, whatever its ending; of more than 100,000 memories the first ones
-    are searched. This is for browsing the store, whatever the agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not
-    listed.
+    With `words`, only memories that contain each word of that text, whatever its ending. This is for browsing the store, whatever the
+    agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not listed.
     """
     wanted = None if kind is None else checked_kind(room, kind)
     owner = None if agent is None else args.checked_name(agent, "agent")
@@ -117,7 +117,7 @@ def list_memories(
     rows = room.project.listed(
         partitions,
         since=None if moment is None else to_micros(moment),
-        limit=LARGEST_LIST if sought else most,
+        limit=NO_LIMIT if sought else most,
         newest_first=newest_first,
     )
     if sought:
