@@ -147,6 +147,15 @@ def test_what_is_said_again_after_something_else_holds_again(alma: ALMA) -> None
     assert newest.preference == tabs[0]["content"]
 
 
+def test_what_is_said_again_in_a_session_that_grew_holds_again(alma: ALMA) -> None:
+    tabs, spaces = user("Always use tabs in the code."), user("Always use spaces in the code.")
+    for turns in ([tabs], [tabs, spaces], [tabs, spaces, tabs], [tabs, spaces, tabs]):
+        learn(alma, turns, user_id="ann", session_id="monday")
+
+    stored = sorted(alma.list_memories("user_preference"), key=lambda memory: memory.seen_at)
+    assert [one.preference for one in stored] == [each["content"] for each in (tabs, spaces, tabs)]
+
+
 def test_what_is_said_again_in_one_conversation_holds_since_it_was_said_last(alma: ALMA) -> None:
     tabs, spaces = user("Always use tabs in the code."), user("Always use spaces in the code.")
 
@@ -268,6 +277,12 @@ def test_no_model_is_asked_because_a_key_is_in_the_environment(alma: ALMA, monke
     assert isinstance(create_extractor("rule-based"), RuleBasedExtractor)
     with pytest.raises(ConfigurationError, match="llm:"):
         AutoLearner(alma, use_llm=True)
+
+
+def test_half_a_character_in_a_message_rejects_its_fact_and_no_other(alma: ALMA) -> None:
+    results = learn(alma, [user("The gateway \ud800 listens on port 8443."), user("Our worker listens on port 9000.")])
+    assert [one["fact"] for one in results["committed"]] == ["Our worker listens on port 9000."]
+    assert "surrogate" in results["rejected"][0]["reason"]
 
 
 @pytest.mark.parametrize("wrong", ["user: hello", [{"content": "no role"}], [3]])

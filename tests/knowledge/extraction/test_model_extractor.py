@@ -174,6 +174,35 @@ def test_where_the_model_fails_the_rules_read_on_and_the_result_says_so(alma: AL
     assert len(prompts) == (1 if isinstance(answer, Exception) else 2)
 
 
+def test_a_conversation_that_a_model_has_read_is_not_asked_for_again(alma: ALMA) -> None:
+    learn(alma, [FLAG])
+    reworded = {**FLAG, "text": "We do not cache sessions unless the flag is set."}
+
+    again, prompts = learn(alma, [reworded])
+
+    assert (again["committed_count"], prompts) == (0, [])
+    assert "read before" in again["problems"][0]
+    other, _ = learn(alma, [reworded], user_id="ann")
+    assert other["committed_count"] == 1
+
+
+def test_of_a_conversation_that_has_grown_only_what_is_new_is_taken(alma: ALMA) -> None:
+    learn(alma, [FLAG])
+    grown = [*TALK, {"role": "user", "content": "The audit is on 3 May."}]
+    audit = {"kind": "domain_knowledge", "text": "The audit is on 3 May.", "turns": [5], "quote": "The audit is on 3 May"}
+
+    results, _ = learn(alma, [{**FLAG, "text": "We do not cache sessions unless the flag is set."}, audit], messages=grown)
+
+    assert [one["fact"] for one in results["committed"]] == [audit["text"]]
+    assert len(alma.list_memories()) == 2
+
+
+def test_what_a_failed_model_left_unread_is_read_the_next_time(alma: ALMA) -> None:
+    learn(alma, RuntimeError("the server is gone"))
+    results, _ = learn(alma, [FLAG])
+    assert results["committed_count"] == 1
+
+
 def test_a_wrong_answer_is_asked_for_once_more(alma: ALMA) -> None:
     results, prompts = learn(alma, "no", [FLAG])
     assert (len(prompts), results["method"], results["committed_count"]) == (2, "llm", 1)
@@ -187,7 +216,7 @@ def test_yesterday_is_the_day_before_the_conversation_and_never_before_today(alm
 
     assert [one["fact"] for one in results["committed"]] == [moved["text"]]
     assert "2023-05-08" in prompts[0]
-    undated, _ = learn(alma, [moved])
+    undated, _ = learn(alma, [moved], commit=False)
     assert undated["rejected_count"] == 1
 
 

@@ -4,8 +4,9 @@ import logging
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from typing import Any, Protocol
-from uuid import NAMESPACE_URL, uuid5
+from uuid import UUID
 
 from alma import ALMA, AntiPattern, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.errors import ConfigurationError, ConflictError, MemoryNotFoundError, ScopeViolationError, ValidationError
@@ -77,13 +78,26 @@ class AutoLearner:
         """
         owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
         moment, session = checked_time(at, "at"), optional_label(session_id, "session_id")
+        commits = self._commits if commit is None else commit
         given = self._redacted(messages)
-        result = self._extract(given, moment)
+        origins = _origins(given)
+        marks = [_id_of(owner, user or "", origin) for origin in origins] if self._asks_a_model and commits else []
+        read_upto = self._read_upto(marks)
+        if marks and read_upto == len(marks):
+            result = ExtractionResult(
+                method="llm", problems=("this conversation was read before; the model was not asked again",)
+            )
+        else:
+            result = self._extract(given, moment)
         rejected = [_refused(fact, reason) for fact, reason in result.rejected]
         made: dict[str, tuple[ExtractedFact, Memory]] = {}
         for fact in result.facts:
-            origin = session or _origin(given, fact)
-            memory = self._checked(fact, owner, user, moment, session, origin, result.method)
+            turn = fact.metadata.get("turn")
+            place = turn if isinstance(turn, int) and 0 <= turn < len(origins) else len(origins) - 1
+            if max(fact.metadata.get("turns") or [place]) < read_upto:
+                rejected.append(_refused(fact, KNOWN))
+                continue
+            memory = self._checked(fact, owner, user, moment, session, origins[place], result.method)
             if isinstance(memory, str):
                 rejected.append(_refused(fact, memory))
                 continue
@@ -91,10 +105,12 @@ class AutoLearner:
                 rejected.append(_refused(said[0], "said again later in this conversation"))
             made[memory.id] = fact, memory
         committed: list[dict[str, str]] = []
-        if self._commits if commit is None else commit:
+        if commits:
             stored, refused = self._store([memory for _, memory in made.values()])
             rejected += [_refused(made[name][0], reason) for name, reason in refused.items()]
             committed = [{"fact": made[name][0].content, "id": as_stored} for name, as_stored in stored.items()]
+            if marks and not result.problems:
+                self._mark(marks[-1])
         return {
             "extracted_count": len(result.facts) + len(result.rejected),
             "valid_count": len(made),
@@ -117,6 +133,21 @@ class AutoLearner:
             text = redacted(self._alma, one.text)
             kept[one.place] = {"role": "user" if one.is_own else "assistant", "name": one.speaker, "content": text}
         return kept
+
+    @property
+    def _asks_a_model(self) -> bool:
+        return isinstance(self._extractor, LLMFactExtractor)
+
+    def _read_upto(self, marks: list[str]) -> int:
+        """Returns how many messages, from the first on, a model has read before for this owner: it would word the same facts differently."""
+        found = open_records(self._alma, KIND).find(marks)
+        return max((place + 1 for place, mark in enumerate(marks) if mark in found), default=0)
+
+    def _mark(self, mark: str) -> None:
+        try:
+            open_records(self._alma, KIND).put(mark, {})
+        except ConflictError:
+            _LOG.debug("another caller has marked the conversation as read")
 
     def _extract(self, messages: list[dict[str, str]], at: datetime | None) -> ExtractionResult:
         if isinstance(self._extractor, LLMFactExtractor):
@@ -213,11 +244,13 @@ class AutoLearner:
             return None
 
 
-def _origin(messages: list[dict[str, str]], fact: ExtractedFact) -> str:
-    """Returns a name for the place of a fact: what was said up to it, which stays the same when the conversation grows."""
-    turn = fact.metadata.get("turn")
-    said = [one["content"] for one in messages[: turn + 1 if isinstance(turn, int) else None]]
-    return _id_of(*said)
+def _origins(messages: list[dict[str, str]]) -> list[str]:
+    """Returns a name for each message: what was said up to it, which stays the same when the conversation grows."""
+    said, names = blake2b(digest_size=16), list[str]()
+    for message in messages:
+        said.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "surrogatepass"))
+        names.append(said.hexdigest())
+    return names
 
 
 def _origin_of(memory: Memory) -> str:
@@ -226,7 +259,7 @@ def _origin_of(memory: Memory) -> str:
 
 
 def _id_of(*parts: str) -> str:
-    return str(uuid5(NAMESPACE_URL, "\0".join(parts)))
+    return str(UUID(bytes=blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()))
 
 
 def _configured(alma: ALMA) -> LLMFactExtractor:
