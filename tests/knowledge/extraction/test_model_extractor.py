@@ -262,6 +262,13 @@ def test_a_long_conversation_is_asked_for_in_parts_that_lose_nothing(alma: ALMA)
     assert all(any(f"[{number}] user: Service s{number} " in prompt for prompt in prompts) for number in range(12))
 
 
+def test_a_long_message_is_shown_to_its_end(alma: ALMA) -> None:
+    talk = [{"role": "user", "content": "Filler words here. " * 3_000 + "The audit is on 3 May."}]
+    _, prompts = learn(alma, [], messages=talk)
+    assert len(prompts) > 1
+    assert any("The audit is on 3 May." in prompt for prompt in prompts)
+
+
 def test_where_one_part_fails_the_others_count_and_the_result_says_so(alma: ALMA) -> None:
     talk = [
         {"role": "user", "content": f"Our service number {number} listens on port {9000 + number}. " + "Some words. " * 100}

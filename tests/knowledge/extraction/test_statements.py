@@ -23,6 +23,11 @@ def test_the_statement_is_read_that_the_other_tests_hide() -> None:
     assert found(said(STATES)) == [(FactType.DOMAIN_KNOWLEDGE, STATES)]
 
 
+def test_what_stands_behind_a_quotation_or_code_is_read() -> None:
+    text = f"> Somebody prefers tabs.\n\n    indented = 1\n```\ncode\n```\n{STATES}"
+    assert found(said(text)) == [(FactType.DOMAIN_KNOWLEDGE, STATES)]
+
+
 HIDDEN = {
     "a system's words": said(STATES, "system"),
     "a developer's words": said(STATES, "developer"),

@@ -17,7 +17,7 @@ PREFERENCE, DECISION, WARNING, FACT, MILESTONE, WAY = "preference", "decision", 
 
 LONGEST, SHORTEST, MOST_WORDS, MOST_TEXT = 400, 12, 40, 20_000
 MOST_SPOKEN = 1_500
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|^(?:>|\s{4,}|\t).*$", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"```.*?(?:```|\Z)|^(?:>| {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|\n+")
 _DOUBTS = re.compile(
@@ -59,7 +59,8 @@ _CORRECTED = re.compile(
     re.IGNORECASE,
 )
 _WARNED = re.compile(
-    rf"{_LEAD}(?:do not|don't|never|avoid|stop) (?P<what>.+?),? (?:because|since|as it|(?=it (?:\w+s|\w+ed)\b))(?P<why> ?.+)$",
+    rf"{_LEAD}(?:do not|don't|never|avoid|stop) (?P<what>.+?)"
+    r"(?:,? (?:because |since |as (?=it\b)|(?=it (?:breaks|fails|causes|leads)\b))|, (?=it \w+(?:s|ed)\b))(?P<why>.+)$",
     re.IGNORECASE,
 )
 _REACHED = re.compile(
@@ -152,7 +153,7 @@ class Statement(NamedTuple):
 def read_statements(text: str) -> Iterator[Statement]:
     """Yields the statements of a person in a text of their own, at most one a sentence; code, quotations, notes and output are left out.
 
-    A text of more than 1,500 characters is taken for pasted: it states no facts.
+    A text of more than 1,500 characters is taken for pasted: it states no facts. What stands behind its first 20,000 is not read.
     """
     for sentence in _sentences(text):
         found = _stated(sentence)
@@ -173,7 +174,7 @@ def read_ways(text: str) -> Iterator[Statement]:
 
 def request_in(text: str) -> str:
     """Returns the sentence of a text in which work is asked for, "" if there is none: questions, statements and courtesies ask for none."""
-    for line in _ENDS.split(own_text(text)):
+    for line in _ENDS.split(own_text(text[:MOST_TEXT])):
         asked = _POLITE.sub("", one_line(line))
         if 3 <= len(asked.split()) <= MOST_WORDS and not (
             (asked.endswith("?") and asked == one_line(line))
@@ -187,7 +188,7 @@ def request_in(text: str) -> str:
 
 def own_text(text: str) -> str:
     """Returns the part of a message that its speaker wrote: no code, no quotation, and no notes or reminders that a program put into it."""
-    own = without_notes(text[:MOST_TEXT])
+    own = without_notes(text)
     return "" if FENCE in own else _QUOTED.sub("\n", _without_tagged(own))
 
 
@@ -210,7 +211,7 @@ def _without_tagged(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[str]:
     """Yields the sentences of a text that a rule may look at."""
-    for sentence in _ENDS.split(own_text(text)):
+    for sentence in _ENDS.split(own_text(text[:MOST_TEXT])):
         plain = one_line(re.sub(r"^[\s*#>-]+|`|\*\*", "", sentence).replace("’", "'"))
         if (
             SHORTEST <= len(plain) <= LONGEST
