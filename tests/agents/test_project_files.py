@@ -80,6 +80,47 @@ def test_each_file_says_what_it_is_for(alma: ALMA, project: Path) -> None:
     assert report.saved == 13
 
 
+STORY = """# Notes
+
+## Storage
+
+We decided to use PostgreSQL for the audit log. Never edit the generated files, since the build overwrites them.
+Should we use Redis? The rest stays.
+
+> We decided to use MongoDB.
+
+## Work
+
+Always run the linter
+before you commit. We shipped version 2.0 in March.
+
+```sh
+# We decided to use Oracle.
+```
+"""
+
+
+def test_documents_yield_the_decisions_conventions_warnings_and_milestones_that_they_state(alma: ALMA, tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "notes.md").write_text(STORY)
+
+    report = ingest_directory(tmp_path / "shop", "dev", alma=alma, user_id="u")
+
+    knowledge = [(one.domain, one.fact, one.source) for one in report.domain_knowledge if one.domain != "documentation"]
+    assert knowledge == [("decision", "We decided to use PostgreSQL for the audit log.", "notes.md:5")]
+    assert [one.preference for one in report.user_preferences] == ["Always run the linter before you commit."]
+    (warning,) = report.anti_patterns
+    assert (warning.pattern, warning.why_bad) == (
+        "Never edit the generated files, since the build overwrites them.",
+        "the build overwrites them",
+    )
+    (milestone,) = report.outcomes
+    assert (milestone.task_description, milestone.success) == ("We shipped version 2.0 in March.", True)
+    assert milestone.verdict_source == "imported"
+    assert milestone.metadata == {"file": "notes.md", "line": 12}
+    assert ingest_directory(tmp_path / "shop", "dev", alma=alma, user_id="u").saved == 0
+
+
 def test_what_is_left_out_has_a_reason(alma: ALMA, project: Path) -> None:
     report = ingest_directory(project, "dev", alma=alma)
 

@@ -240,10 +240,29 @@ emitter.clear()
     assert names["said"] == [f"Memory created: {names['made'].id} by helena"]
 
 
+def test_facts_of_a_conversation_without_a_key(run: Run) -> None:
+    names = run(
+        OPEN
+        + """
+from alma.extraction import AutoLearner
+results = AutoLearner(alma).learn_from_conversation(
+    messages=[
+        {"role": "user", "content": "Test the login form"},
+        {"role": "assistant", "content": "I used incremental validation which worked well..."},
+    ],
+    agent="helena",
+)
+print(f"Extracted {results['extracted_count']} facts")
+(outcome,) = alma.list_memories("outcome")
+"""
+    )
+    assert names["results"]["extracted_count"] == 1
+    assert names["outcome"].strategy_used == "incremental validation"
+
+
 NOT_TAKEN = [
     ("from alma.consolidation import ConsolidationEngine", CONFIG, "`alma.consolidation`"),
     ("from alma.graph import EntityExtractor, create_graph_backend", CONFIG, "`alma.graph`"),
-    ("from alma.extraction import AutoLearner", CONFIG, "`alma.extraction`"),
     (OPEN, block("compression: {enabled: true, strategy: summarize}"), "`compression:`"),
     (OPEN, block("federation: {enabled: true, peers: [{url: 'https://team-alma.example.com'}]}"), "`federation:`"),
     ("from alma import CompressionStrategy", CONFIG, "`CompressionStrategy`"),

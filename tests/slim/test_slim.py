@@ -145,6 +145,8 @@ def test_names_of_other_packages_say_which_extra_they_need() -> None:
         from alma.integration import Run  # noqa: F401 - the import is the act
     with pytest.raises(MissingDependencyError, match=r"alma-core\[harness\]"):
         from alma import ImportanceDetector  # noqa: F401 - the import is the act
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[knowledge\]"):
+        from alma.extraction import AutoLearner  # noqa: F401 - the import is the act
 
 
 def test_everything_that_alma_lists_is_there() -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-KNOWLEDGE, CONVENTION, WARNING = "knowledge", "convention", "warning"
+from alma_knowledge.extraction import statements
+
+KNOWLEDGE, CONVENTION, WARNING, MILESTONE = "knowledge", "convention", "warning", "milestone"
 _LONGEST = 1_200
 _MOST = 300
 _CONVENTIONS = frozenset(
@@ -58,7 +60,7 @@ _ORDER = re.compile(
 
 
 class Item(NamedTuple):
-    """One thing that a file says, with the line where it begins. `why` is the mark of a warning."""
+    """One thing that a file says, with the line where it begins. `why` is the reason of a warning, or its mark."""
 
     kind: str
     domain: str
@@ -93,6 +95,21 @@ def _items(path: str, text: str) -> Iterator[Item]:
         for heading, line, body in _sections(text):
             if body:
                 yield Item(KNOWLEDGE, "documentation", f"{heading}: {body}" if heading else body, line)
+        yield from _said(text)
+
+
+def _said(text: str) -> Iterator[Item]:
+    """Yields the decisions, conventions, warnings and milestones that the sentences of a document state outright."""
+    stated = ((line, one) for line, said in _paragraphs(text) for one in statements.read_statements(said))
+    for line, one in stated:
+        if one.kind == statements.DECISION:
+            yield Item(KNOWLEDGE, "decision", one.text, line)
+        elif one.kind == statements.PREFERENCE:
+            yield Item(CONVENTION, "convention", one.text, line)
+        elif one.kind == statements.WARNING:
+            yield Item(WARNING, "documentation", one.text, line, one.why)
+        elif one.kind == statements.MILESTONE:
+            yield Item(MILESTONE, "milestone", one.text, line)
 
 
 def _sections(text: str) -> Iterator[tuple[str, int, str]]:
@@ -130,6 +147,24 @@ def _bullets(text: str) -> Iterator[tuple[int, str]]:
             begun, said = number, [found[1] or found[2] or ""]
         elif said:
             said.append(line)
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the paragraphs and bullets of a document outside of code, quotations and tables, with the lines where they begin."""
+    begun, said, is_code = 0, list[str](), False
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        is_code ^= is_fence
+        is_apart = is_fence or is_code or not line.strip() or line.startswith((">", "    ", "\t", "|"))
+        found = _BULLET.match(line)
+        if said and (is_apart or found or _HEADING.match(line)):
+            yield begun, " ".join(said)
+            said = []
+        if found and not is_apart:
+            begun, said = number, [found[1] or found[2] or ""]
+        elif not is_apart and not _HEADING.match(line):
+            begun = begun if said else number
+            said.append(line.strip())
 
 
 def _conventions(text: str) -> Iterator[Item]:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from alma import ALMA, AntiPattern, DomainKnowledge, UserPreference
 from alma.types import Conversation, Memory, Turn
-from alma_agents import chats, opencode, reports, sentences, sources, storing, streaming
+from alma_agents import chats, opencode, reports, sources, storing, streaming
 from alma_agents.attempts import Attempt, Session
 from alma_agents.chats import Chat, Said
 from alma_agents.events import PROMPT, TOOL, Event
@@ -23,6 +23,7 @@ from alma_agents.storing import Shelf, Source, digest_of
 from alma_agents.transcripts import events, format_of, records
 from alma_agents.warning import note_commands
 from alma_integration import checked_name, optional_name
+from alma_knowledge.extraction import statements
 
 _HEAD = 30
 _BATCH = 200
@@ -170,7 +171,7 @@ class _Ingestion:
         prompts: dict[str, float] = {}
         for event in found:
             if event.kind == PROMPT and self.user and len(prompts) < _MOST_PROMPTS:
-                stated = (each.text for each in sentences.statements(event.text) if each.kind == sentences.PREFERENCE)
+                stated = (each.text for each in statements.read_statements(event.text) if each.kind == statements.PREFERENCE)
                 prompts |= dict.fromkeys(stated, event.at)
             if event.kind != TOOL:
                 continue
@@ -252,22 +253,27 @@ class _Ingestion:
             name = f"{chat.form}-{digest}" + (f"-{number + 1}" if number else "")
             part = tuple(Turn(said.speaker, said.text, said.role == chats.HUMAN) for said in turns)
             yield Conversation(session_id=name, turns=part, held_at=self._time(turns[0].at or chat.at), **known)
-        stated = [(one, said) for said in chat.turns if said.role == chats.HUMAN for one in sentences.statements(said.text)]
+        stated = [(one, said) for said in chat.turns if said.role == chats.HUMAN for one in statements.read_statements(said.text)]
         for one, said in {one.text: (one, said) for one, said in stated}.values():  # what is said again holds since then
             yield from self._stated(chat, said, one, known)
 
     def _time(self, at: float) -> datetime:
         return datetime.fromtimestamp(at, UTC) if at else self.started
 
-    def _stated(self, chat: Chat, said: Said, one: sentences.Statement, known: dict[str, Any]) -> Iterator[Memory]:
+    def _stated(self, chat: Chat, said: Said, one: statements.Statement, known: dict[str, Any]) -> Iterator[Memory]:
         at = self._time(said.at or chat.at)
-        if one.kind == sentences.WARNING:
+        if one.kind == statements.WARNING:
             yield AntiPattern(pattern=one.text, why_bad=one.why, confidence=_GUESSED, last_seen=at, **known)
-        elif one.kind == sentences.DECISION:
+        elif one.kind == statements.DECISION:
             yield DomainKnowledge(
                 domain="decision", fact=one.text, source=chat.form, confidence=_GUESSED, last_verified=at, **known
             )
-        elif self.user and chat.form != chats.SLACK and said.speaker.lower() in ("user", "human"):
+        elif (
+            one.kind == statements.PREFERENCE
+            and self.user
+            and chat.form != chats.SLACK
+            and said.speaker.lower() in ("user", "human")
+        ):
             yield self._preference(chat.form, one.text, chat.title, at)
 
     def _preference(self, form: str, text: str, name: str, at: datetime) -> UserPreference:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from alma import AntiPattern, DomainKnowledge, UserPreference
+from alma import AntiPattern, DomainKnowledge, Outcome, UserPreference
 from alma.errors import ValidationError
 from alma.types import Memory
 from alma_agents import documents
@@ -16,7 +16,7 @@ from alma_agents.ignoring import Ignored
 from alma_agents.opening import Progress, opened
 from alma_agents.reports import IngestReport
 from alma_agents.storing import VERSION, Shelf, Source, digest_of
-from alma_integration import checked_name, optional_name
+from alma_integration import Verdict, VerdictSource, checked_name, optional_name
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -45,9 +45,10 @@ def ingest_directory(
     """Reads the files of a folder: README and documents by section, decision records, changelogs, conventions, docstrings, marked comments.
 
     They become knowledge of `agent`, and comments such as FIXME anti-patterns, with `metadata["file"]` and `["line"]`; with a `user_id` the
-    conventions of files such as AGENTS.md become preferences of that user. Read again, unchanged files add nothing; what a changed file or one that
-    is gone has led to is archived. Links, binary, ignored, vendored and large files are left out, with reasons in `skipped`. Without `alma`, the
-    project `project_id` in `.alma` is opened.
+    conventions of files such as AGENTS.md become preferences of that user. Sentences of documents that state a decision, a convention, a way not to
+    take or a milestone outright become that besides; a milestone is an outcome judged "imported". Read again, unchanged files add nothing; what a
+    changed file or one that is gone has led to is archived. Links, binary, ignored, vendored and large files are left out, with reasons in
+    `skipped`. Without `alma`, the project `project_id` in `.alma` is opened.
     """
     owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
     root = Path(path)
@@ -144,6 +145,9 @@ class _Directory:
             return UserPreference(user_id=self.user, category="convention", preference=item.text, source=where, **known)
         if item.kind == documents.WARNING:
             return AntiPattern(pattern=item.text, why_bad=item.why, **known)
+        if item.kind == documents.MILESTONE:
+            known |= {"outcome": Verdict.SUCCESS, "verdict_source": VerdictSource.IMPORTED}
+            return Outcome(task_description=item.text, task_type="milestone", **known)
         return DomainKnowledge(domain=item.domain, fact=item.text, source=where, **known)
 
     def _gone(self) -> None:

@@ -45,6 +45,7 @@ class IngestReport:
         self.replaced += shelf.replaced
         self.skipped |= shelf.refused
         stored = shelf.stored
+        self.outcomes += islice((one for one in stored if isinstance(one, Outcome)), MOST_KEPT)
         self.domain_knowledge += islice((one for one in stored if isinstance(one, DomainKnowledge)), MOST_KEPT)
         self.user_preferences += islice((one for one in stored if isinstance(one, UserPreference)), MOST_KEPT)
         self.anti_patterns += islice((one for one in stored if isinstance(one, AntiPattern)), MOST_KEPT)

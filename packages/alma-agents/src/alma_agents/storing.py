@@ -11,7 +11,7 @@ from alma.types import Memory
 from alma_integration import Record, Records, open_records
 
 KIND = "agents.source"
-VERSION = 2
+VERSION = 3
 """Version of the readers. A source that an older one has read is read again."""
 
 _MOST_SOURCES, _MOST_CHARACTERS = 100, 2_000_000

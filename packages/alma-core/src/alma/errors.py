@@ -30,7 +30,7 @@ class MissingDependencyError(ConfigurationError, ImportError):
     """An optional package is not installed. The message names the extra to install."""
 
 
-_PACKAGES = {"local": "minilm", "agents": "agents cli integration", "mcp": "mcp access harness integration"}
+_PACKAGES = {"local": "minilm", "agents": "agents cli integration knowledge", "mcp": "mcp access harness integration"}
 _PACKAGES |= {
     "events": "events access",
     "server": "server access events integration",
