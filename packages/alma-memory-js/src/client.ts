@@ -187,7 +187,7 @@ export class ALMA {
 
   /** Returns the content of the project, or of one agent in it, in numbers. */
   async stats(agent?: string, options: T.CallOptions = {}): Promise<T.StatsResponse> {
-    const found = await this.read<T.Answer<Schemas["Stats"]>>("stats", { ...options, agent });
+    const found = await this.read<T.Answer<Schemas["Counts"]>>("stats", { ...options, agent });
     const count = (kind: Schemas["MemoryType"]) => (found.by_kind as Record<string, number>)[kind] ?? 0;
     const stats = {
       ...found,
@@ -207,7 +207,7 @@ export class ALMA {
     try {
       await this.request("GET", "/health/ready", { ...options, retries: 0 });
       const [stats, agents] = await Promise.all([
-        this.request<T.Answer<Schemas["Stats"]>>("GET", "stats", { ...options, retries: 0 }),
+        this.request<T.Answer<Schemas["Counts"]>>("GET", "stats", { ...options, retries: 0 }),
         this.request<{ names: string[] }>("GET", "agents", { ...options, retries: 0 }),
       ]);
       const { project_id, total } = stats;

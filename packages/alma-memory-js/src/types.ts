@@ -216,7 +216,7 @@ export interface ForgetResponse extends Response, Answer<Schemas["Forgotten"]> {
   pruned_count: number;
   message: string;
 }
-export interface MemoryStats extends Answer<Schemas["Stats"]> {
+export interface MemoryStats extends Answer<Schemas["Counts"]> {
   total_count: number;
   heuristics_count: number;
   outcomes_count: number;

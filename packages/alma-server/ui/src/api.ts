@@ -15,7 +15,7 @@ export type Token = Schemas["ShownToken"];
 export type Webhook = Schemas["ShownWebhook"];
 export type Delivery = Schemas["ShownDelivery"];
 export type JournalLine = Schemas["JournalLine"];
-export type Stats = T.Answer<Schemas["Stats"]>;
+export type Stats = T.Answer<Schemas["Counts"]>;
 export type Forgotten = T.Answer<Schemas["Forgotten"]>;
 
 /** Memory that was found, with the numbers of its rank. */

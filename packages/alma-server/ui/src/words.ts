@@ -50,7 +50,9 @@ export function duration(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-export function bytes(size: number): string {
+/** Returns a size; nothing for one that the session may not know. */
+export function bytes(size: number | null): string {
+  if (size === null) return "not shown";
   const units = ["bytes", "kB", "MB", "GB"];
   let value = size;
   let unit = 0;
