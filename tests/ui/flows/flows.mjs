@@ -185,6 +185,7 @@ export const flows = {
     await person.open(`memory/${id}`);
     await person.press(person.button("Archive"));
     await person.sees("Would archive 1 fact", page.getByRole("dialog"));
+    await person.sees("A fact that stays.", page.getByRole("dialog"));
     await person.press(person.button("Cancel"));
     await page.getByRole("dialog").waitFor({ state: "detached" });
     same(await isThere(ask, id), true);
@@ -401,7 +402,7 @@ export const flows = {
     await person.press(person.button(`Undo to here, record ${head}`));
     const dialog = page.getByRole("dialog");
     await person.sees("Would reverse 2 records", dialog);
-    for (const { id } of made) await person.sees(id, dialog);
+    for (const text of ["First of two.", "Second of two."]) await person.sees(text, dialog);
     same(await isThere(ask, made[0].id), true);
     await person.press(person.button("Undo", dialog));
     await person.sees("Reversed 2 records");

@@ -137,3 +137,40 @@ export async function pictures(at, given) {
     await writeFile(`${given.folder}/explorer_${file}.png`, await page.screenshot());
   }
 }
+
+const ACTS = /^(Archive|Erase|Release|Edit|Helpful|Not helpful|Used|Undo|Sign out|Verify|Success|Failure|In part|Not judged)/;
+
+/** Reads a copy of the page that has no server, and returns the texts of its views and the acts that they offer. */
+export async function copy({ page, context }, { address }) {
+  context.setDefaultTimeout(10_000);
+  const seen = {};
+  const acts = [];
+  const look = async (name) => {
+    await settled(page);
+    seen[name] = await page.locator("main").innerText();
+    for (const button of await page.getByRole("button", { name: ACTS }).all()) acts.push(`${name}: ${await button.innerText()}`);
+  };
+  await page.goto(`${address}#/search`);
+  await look("search");
+  for (const view of ["Memories", "Strategies", "Review", "Timeline", "Graph", "Journal"]) {
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }).click();
+    await page.getByRole("heading", { level: 1, name: view }).waitFor();
+    await look(view.toLowerCase());
+  }
+  await page.goto(`${address}#/strategies`);
+  await page.locator(".row-button").first().click();
+  await page.locator(".behind tbody tr").first().waitFor();
+  await page.getByRole("link", { name: "The rule that was formed of it" }).click();
+  await page.locator(".outcomes tbody tr").first().waitFor();
+  await look("rule");
+  await page.getByRole("link", { name: "Graph around it" }).click();
+  await page.locator(".spot").nth(1).waitFor();
+  await page.goto(`${address}#/search`);
+  await page.getByLabel("Words").fill("sandbox declines");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 memory").waitFor();
+  await page.getByRole("link", { name: /sandbox declines/ }).click();
+  await page.locator(".history li").first().waitFor();
+  await look("fact");
+  return { seen, acts };
+}

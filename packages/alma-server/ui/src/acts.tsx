@@ -2,11 +2,11 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
-import { changes } from "./asked.js";
+import { changes, useAsked } from "./asked.js";
 import { Fault, Skeleton } from "./parts.js";
 import { href } from "./router.js";
 import { Inline } from "./text.js";
-import { kindName, many } from "./words.js";
+import { count, headline, kindName, many } from "./words.js";
 
 /** Act that is shown before it is done. */
 export interface Proposal {
@@ -85,15 +85,7 @@ export function forgetMemory(memory: api.Memory, { purge = false } = {}): void {
             <p>
               Would {purge ? "erase" : "archive"} {counts.join(", ")}:
             </p>
-            <ul class="ids">
-              {report.memory_ids.map((id) => (
-                <li>
-                  <code>
-                    <Inline text={id} />
-                  </code>
-                </li>
-              ))}
-            </ul>
+            <Ids ids={report.memory_ids} />
             <p class="soft">
               {purge
                 ? "Its words leave the store, the journal and the indexes. This cannot be undone."
@@ -139,18 +131,7 @@ export function undoTo(seq: number): void {
                   <summary>
                     Would {verb} {many(ids.length, "memory", "memories")}
                   </summary>
-                  <ul class="ids">
-                    {ids.slice(0, 50).map((id) => (
-                      <li>
-                        <a href={href("memory", id)} onClick={() => (proposal.value = undefined)}>
-                          <code>
-                            <Inline text={id} />
-                          </code>
-                        </a>
-                      </li>
-                    ))}
-                    {ids.length > 50 && <li>and {ids.length - 50} more</li>}
-                  </ul>
+                  <Ids ids={ids} />
                 </details>
               ) : null,
             )}
@@ -169,6 +150,39 @@ export function undoTo(seq: number): void {
       };
     },
   });
+}
+
+const READ = 12;
+
+/** Memories by their texts; after the first of them, and where they cannot be read, by their ids. */
+function Ids({ ids }: { ids: string[] }): JSX.Element {
+  return (
+    <ul class="ids">
+      {ids.slice(0, 4 * READ).map((id, index) => (
+        <Named key={id} id={id} isRead={index < READ} />
+      ))}
+      {ids.length > 4 * READ && <li class="soft">and {count(ids.length - 4 * READ)} more</li>}
+    </ul>
+  );
+}
+
+function Named({ id, isRead }: { id: string; isRead: boolean }): JSX.Element {
+  const { answer } = useAsked(isRead ? `named ${id}` : null, (end) => api.memory(id, end));
+  return (
+    <li>
+      <a href={href("memory", id)} onClick={() => (proposal.value = undefined)}>
+        {answer ? (
+          <span class="clamp">
+            <Inline text={headline(answer)} />
+          </span>
+        ) : (
+          <code>
+            <Inline text={id} />
+          </code>
+        )}
+      </a>
+    </li>
+  );
 }
 
 /** Dialog of the proposal that is shown. */

@@ -131,7 +131,18 @@ export async function homeProject(signal?: AbortSignal): Promise<string> {
 }
 export const kinds = (signal?: AbortSignal) => read<T.Answer<Schemas["Kinds"]>>("kinds", {}, signal);
 export const list = (filter: ListFilter, limit: number, signal?: AbortSignal) =>
-  read<Page>("memories", { ...who(), ...filter, limit, count: "exact" }, signal);
+  read<Page>("memories", { ...who(), ...filter, limit }, signal);
+
+/** Returns the number of memories of a whole list: from the counts of the project where those have it, as the server goes through all others. */
+export async function total({ cursor: _, order: __, ...filter }: ListFilter, signal?: AbortSignal): Promise<number> {
+  const { kind, ...rest } = filter;
+  if (!Object.keys(rest).length && !scope.value.user) {
+    const counts = await stats(signal);
+    return kind ? (counts.by_kind[kind] ?? 0) : counts.total;
+  }
+  return (await read<Page>("memories", { ...who(), ...filter, limit: 1, count: "exact" }, signal)).total ?? 0;
+}
+
 export const memory = (id: string, signal?: AbortSignal) => read<Memory>(at(id), who(), signal);
 export const history = (id: string, signal?: AbortSignal) => read<T.HistoryEntry[]>(at(id, "/history"), who(), signal);
 export const provenance = (id: string, signal?: AbortSignal) =>

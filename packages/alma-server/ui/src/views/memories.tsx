@@ -22,12 +22,13 @@ export function Memories(): JSX.Element {
   const filter = { kind, q, status, since: since && `${since}T00:00:00Z`, order, cursor };
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) as api.ListFilter;
   const asked = useAsked(JSON.stringify([scope.value, given]), (signal) => api.list(given, SIZE, signal));
+  const total = useAsked(JSON.stringify([scope.value, { ...given, cursor: "", order: "" }, "total"]), (signal) => api.total(given, signal));
   const set = (changes: Record<string, string | null>) => go(hrefWith({ ...changes, cursor: null }));
   const columns = shownColumns();
   const own = Object.keys(kinds.answer?.registered ?? {});
   return (
     <>
-      <Head title="Memories" note={asked.answer && <span role="status">{many(asked.answer.total ?? asked.answer.memories.length, "memory", "memories")}</span>} />
+      <Head title="Memories" note={<span role="status">{total.answer === undefined ? "…" : many(total.answer, "memory", "memories")}</span>} />
       <div class="filters">
         <Box label="Words" isSearch verb="Find" value={q} onSend={(words) => set({ q: words })} />
         <Select label="Kind" value={kind} onChange={(value) => set({ kind: value })} options={[["", "All kinds"], ...[...BUILT_IN, ...own].map((name): [string, string] => [name, kindName(name, 2)])]} />

@@ -24,11 +24,11 @@ export function Search(): JSX.Element {
     <>
       <Head title="Search" note={api.isReadOnly ? "By words, in this snapshot" : note} />
       <Box
-        label="Task"
+        label={api.isReadOnly ? "Words" : "Task"}
         isLabelHidden
         isSearch
         value={task}
-        placeholder="Describe a task, as an agent would"
+        placeholder={api.isReadOnly ? "Words of a memory" : "Describe a task, as an agent would"}
         onSend={(q) => (api.isReadOnly ? go(href("memories", null, { q })) : go(hrefWith({ q, why: null })))}
       />
       {!task || api.isReadOnly || (agents.answer && !agent) ? <Overview /> : agent ? <Results agent={agent} task={task} /> : <Answer asked={agents}>{() => null}</Answer>}
