@@ -1,0 +1,14 @@
+import type { CallOptions } from "./types.js";
+
+/** Returns the fields of arguments in snake_case, as the HTTP API names them. Values stay as they are. */
+export function snake(given: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
+  );
+}
+
+/** Returns what a call takes besides its arguments, and the arguments. */
+export function split(given: object): [CallOptions, object] {
+  const { signal, timeout, idempotencyKey, ...rest } = given as CallOptions;
+  return [{ signal, timeout, idempotencyKey }, rest];
+}

@@ -1,0 +1,347 @@
+import { isNotFoundError, NotFoundError, NotImplementedError, ValidationError } from "./errors.js";
+import type { Transport } from "./transport.js";
+import type { Answer, CallOptions, JsonObject, Response, RetrieveResponse, Schemas } from "./types.js";
+
+/** Place in a workflow, as alma-memory published it. The workflow is `workflowId`, else `runId`. */
+export interface WorkflowContext {
+  tenantId?: string | undefined;
+  workflowId?: string | undefined;
+  runId?: string | undefined;
+  nodeId?: string | undefined;
+  branchId?: string | undefined;
+}
+
+/** Names of a workflow. One is needed. */
+export interface WorkflowNames {
+  workflowId?: string | undefined;
+  /** Another name of `workflowId`. */
+  runId?: string | undefined;
+  userId?: string | undefined;
+}
+
+export interface CheckpointOptions extends WorkflowNames, CallOptions {
+  state: JsonObject;
+  metadata?: JsonObject | undefined;
+  branch?: string | undefined;
+  node?: string | undefined;
+  name?: string | undefined;
+  /** Another name of `node`. */
+  nodeId?: string | undefined;
+  /** Another name of `branch`. */
+  branchId?: string | undefined;
+}
+
+export interface ResumeOptions extends WorkflowNames, CallOptions {
+  branch?: string | undefined;
+  node?: string | undefined;
+  name?: string | undefined;
+  branchId?: string | undefined;
+  /** Id of the newest checkpoint. An older one cannot be resumed. */
+  checkpointId?: string | undefined;
+}
+
+export interface MergeStatesOptions extends WorkflowNames, CallOptions {
+  /** States to merge, or states by the names of their branches. Without them, the newest of `branchIds`. */
+  states?: JsonObject[] | Record<string, JsonObject> | undefined;
+  branchIds?: readonly string[] | undefined;
+  /** Name of a reducer, or names by field. */
+  reducer?: string | Record<string, string> | undefined;
+  /** Another name of `reducer`. */
+  reducers?: Record<string, string> | undefined;
+}
+
+export type WorkflowResult = Schemas["LearnWorkflow"]["result"];
+
+export interface WorkflowLearnOptions extends WorkflowNames, CallOptions {
+  context?: WorkflowContext | undefined;
+  agent?: string | undefined;
+  result: WorkflowResult;
+  summary?: string | undefined;
+  strategiesUsed?: string[] | undefined;
+  taskType?: string | undefined;
+  durationSeconds?: number | undefined;
+  errorMessage?: string | undefined;
+  metadata?: JsonObject | undefined;
+  /** Kept in the metadata, as are `failedPatterns`, `nodeCount` and the rest of `context`. */
+  successfulPatterns?: string[] | undefined;
+  failedPatterns?: string[] | undefined;
+  nodeCount?: number | undefined;
+}
+
+/** Types that alma-memory published, which are kept in the metadata of a document, and those of ALMA. */
+export type ArtifactType =
+  | ("file" | "image" | "log" | "report" | "data" | "other")
+  | ("code" | "test" | "document" | "config" | "deployment")
+  | (string & {});
+
+export interface LinkArtifactOptions extends WorkflowNames, CallOptions {
+  /** Another name of `workflowId`. */
+  memoryId?: string | undefined;
+  artifactType: ArtifactType;
+  ref?: string | undefined;
+  /** Another name of `ref`. */
+  storageUrl?: string | undefined;
+  checksum?: string | undefined;
+  metadata?: JsonObject | undefined;
+  filename?: string | undefined;
+  mimeType?: string | undefined;
+  sizeBytes?: number | undefined;
+}
+
+export interface GetArtifactsOptions extends WorkflowNames, CallOptions {
+  memoryId?: string | undefined;
+  artifactType?: ArtifactType | undefined;
+}
+
+export interface CleanupCheckpointsOptions extends WorkflowNames, CallOptions {
+  /** Newest checkpoints of each branch that stay. By default 1. `keepLatest` is another name of it. */
+  keep?: number | undefined;
+  keepLatest?: number | undefined;
+  /** Age in days from which checkpoints are erased. By default 7, and 0 with `runId`. */
+  olderThanDays?: number | undefined;
+  /** Not supported: checkpoints of one branch cannot be erased alone. */
+  branchId?: string | undefined;
+}
+
+export type RetrievalScope = Schemas["RetrieveScoped"]["scope"] | "global" | "tenant" | "workflow" | "run" | "node" | "agent";
+
+export interface RetrieveScopedOptions extends WorkflowNames, CallOptions {
+  query: string;
+  scope: RetrievalScope;
+  context?: WorkflowContext | undefined;
+  agent?: string | undefined;
+  topK?: number | undefined;
+  maxTokens?: number | undefined;
+}
+
+export interface ConsolidateOptions {
+  agent?: string | undefined;
+  similarityThreshold?: number | undefined;
+  minGroupSize?: number | undefined;
+  dryRun?: boolean | undefined;
+}
+
+export interface Checkpoint {
+  /** Workflow and number: `nightly/3`. */
+  id: string;
+  runId: string;
+  workflowId: string;
+  nodeId: string | null;
+  branchId: string;
+  name: string | null;
+  state: JsonObject;
+  sequenceNumber: number;
+  createdAt: string;
+  metadata: JsonObject;
+}
+
+export interface ArtifactRef {
+  /** Workflow, type and reference. */
+  id: string;
+  memoryId: string;
+  workflowId: string;
+  artifactType: ArtifactType;
+  storageUrl: string;
+  ref: string;
+  filename?: string | undefined;
+  mimeType?: string | undefined;
+  sizeBytes?: number | undefined;
+  checksum?: string | undefined;
+  createdAt: string;
+  metadata: JsonObject;
+}
+
+export interface CheckpointResponse extends Response {
+  checkpointId: string;
+  sequenceNumber: number;
+  checkpoint: Checkpoint;
+}
+export interface ResumeResponse extends Response {
+  /** `null` if there is none. */
+  checkpoint: Checkpoint | null;
+  state: JsonObject | null;
+}
+export interface MergeStatesResponse extends Response {
+  mergedState: JsonObject;
+  branchesMerged: number;
+}
+export interface WorkflowLearnResponse extends Response {
+  outcomeId: string;
+  outcome: Answer<Schemas["Outcome"]>;
+}
+export interface LinkArtifactResponse extends Response {
+  artifact: ArtifactRef;
+}
+export interface GetArtifactsResponse extends Response {
+  artifacts: ArtifactRef[];
+}
+export interface CleanupCheckpointsResponse extends Response {
+  deleted: number;
+  kept: number;
+}
+export interface RetrieveScopedResponse extends RetrieveResponse {
+  scope: RetrievalScope;
+}
+
+const SCOPES: Record<string, Schemas["RetrieveScoped"]["scope"]> = {
+  node: "workflow_only",
+  run: "workflow_only",
+  workflow: "workflow_only",
+  agent: "agent_only",
+  tenant: "project_wide",
+  global: "project_wide",
+};
+const PUBLISHED_TYPES = ["file", "image", "log", "report", "data", "other"];
+
+export async function checkpoint(to: Transport, given: CheckpointOptions): Promise<CheckpointResponse> {
+  const { state, metadata, name, branch = given.branchId, node = given.nodeId } = given;
+  const body = { state, metadata, name, branch, node, user_id: userOf(to, given) };
+  const made = shown(await to.json({ ...call(given), method: "PUT", path: at(given, "checkpoint"), body }));
+  return { success: true, checkpointId: made.id, sequenceNumber: made.sequenceNumber, checkpoint: made };
+}
+
+export async function resume(to: Transport, given: ResumeOptions): Promise<ResumeResponse> {
+  const { name, node, branch = given.branchId, checkpointId } = given;
+  const query = { name, node, branch, user_id: userOf(to, given) };
+  try {
+    const found = shown(await to.json({ ...call(given), method: "GET", path: at(given, "checkpoint"), query }));
+    if (checkpointId !== undefined && checkpointId !== found.id) {
+      throw new NotImplementedError(`only the newest checkpoint can be resumed, which is ${found.id}`);
+    }
+    return { success: true, checkpoint: found, state: found.state };
+  } catch (error) {
+    if (!isNotFoundError(error)) throw error;
+    return { success: true, checkpoint: null, state: null };
+  }
+}
+
+export async function mergeStates(to: Transport, given: MergeStatesOptions): Promise<MergeStatesResponse> {
+  const { reducer = given.reducers, states = await statesOf(to, given) } = given;
+  const body = { states, reducer, user_id: userOf(to, given) };
+  const path = at(given, "merge");
+  const { state } = await to.json<{ state: JsonObject }>({ ...call(given), method: "POST", path, body, isWrite: false });
+  return { success: true, mergedState: state, branchesMerged: Object.keys(states ?? {}).length };
+}
+
+async function statesOf(to: Transport, given: MergeStatesOptions): Promise<Record<string, JsonObject> | undefined> {
+  if (!given.branchIds) return undefined;
+  const found = await Promise.all(
+    given.branchIds.map(async (branch) => {
+      const { state } = await resume(to, { ...given, branch });
+      if (!state) throw new NotFoundError(`branch ${branch} has no checkpoint`, "workflow", workflowOf(given));
+      return [branch, state] as const;
+    }),
+  );
+  return Object.fromEntries(found);
+}
+
+export async function workflowLearn(to: Transport, given: WorkflowLearnOptions): Promise<WorkflowLearnResponse> {
+  const named = { workflowId: given.workflowId, runId: given.runId, ...given.context };
+  const { tenantId, runId, nodeId, branchId } = given.context ?? {};
+  const { successfulPatterns, failedPatterns, nodeCount } = given;
+  const metadata = { ...defined({ tenantId, runId, nodeId, branchId, successfulPatterns, failedPatterns, nodeCount }), ...given.metadata };
+  const body = {
+    agent: given.agent ?? to.config.agent,
+    user_id: userOf(to, given),
+    result: given.result,
+    summary: given.summary || `Workflow ${workflowOf(named)}`,
+    strategies_used: given.strategiesUsed,
+    task_type: given.taskType,
+    duration_seconds: given.durationSeconds,
+    error_message: given.errorMessage,
+    ...(Object.keys(metadata).length && { metadata }),
+  };
+  const outcome = await to.json<WorkflowLearnResponse["outcome"]>({ ...call(given), method: "POST", path: at(named, "learn"), body });
+  return { success: true, outcomeId: outcome.id, outcome };
+}
+
+export async function linkArtifact(to: Transport, given: LinkArtifactOptions): Promise<LinkArtifactResponse> {
+  const { artifactType, checksum, filename, mimeType, sizeBytes, ref = given.storageUrl } = given;
+  const isPublished = PUBLISHED_TYPES.includes(artifactType);
+  const extras = defined({ artifactType: isPublished ? artifactType : undefined, filename, mimeType, sizeBytes });
+  const body = {
+    artifact_type: isPublished ? "document" : artifactType,
+    ref,
+    checksum,
+    metadata: { ...given.metadata, ...extras },
+    user_id: userOf(to, given),
+  };
+  const made = await to.json<Schemas["Artifact"]>({ ...call(given), method: "POST", path: at(given, "artifacts"), body });
+  return { success: true, artifact: artifact(made) };
+}
+
+export async function getArtifacts(to: Transport, given: GetArtifactsOptions): Promise<GetArtifactsResponse> {
+  const { artifactType } = given;
+  const query = { user_id: userOf(to, given), artifact_type: PUBLISHED_TYPES.includes(artifactType ?? "") ? "document" : artifactType };
+  const path = at(given, "artifacts");
+  const found = await to.json<Schemas["Artifacts"]>({ ...call(given), method: "GET", path, query });
+  const artifacts = found.artifacts.map(artifact);
+  return { success: true, artifacts: artifacts.filter((each) => !artifactType || each.artifactType === artifactType) };
+}
+
+export async function cleanupCheckpoints(to: Transport, given: CleanupCheckpointsOptions): Promise<CleanupCheckpointsResponse> {
+  if (given.branchId !== undefined) throw new NotImplementedError("checkpoints of one branch cannot be erased alone");
+  const { keep = given.keepLatest ?? 1, olderThanDays = given.runId === undefined ? undefined : 0 } = given;
+  const workflow_id = given.workflowId ?? given.runId;
+  if (!workflow_id && ("workflowId" in given || "runId" in given)) workflowOf(given);
+  const query = { keep, older_than_days: olderThanDays, workflow_id, user_id: userOf(to, given) };
+  const { erased } = await to.json<Schemas["Cleaned"]>({ ...call(given), method: "DELETE", path: "checkpoints", query });
+  return { success: true, deleted: erased, kept: keep };
+}
+
+/** Returns the path and the body of a search within a scope. */
+export function scopedSearch(to: Transport, given: RetrieveScopedOptions): { path: string; body: JsonObject } {
+  const { query, topK, maxTokens, context, scope } = given;
+  const names = { workflowId: given.workflowId, runId: given.runId, ...context };
+  const wanted = SCOPES[scope] ?? scope;
+  const path = at(wanted === "workflow_only" ? names : { workflowId: workflowIn(names) ?? "any" }, "retrieve");
+  const agent = given.agent ?? to.config.agent;
+  return { path, body: { query, scope: wanted, agent, user_id: userOf(to, given), top_k: topK, max_tokens: maxTokens } };
+}
+
+function shown(made: Answer<Schemas["Checkpoint"]>): Checkpoint {
+  const { workflow_id, number, state, metadata, branch, node, name, created_at } = made;
+  return {
+    id: `${workflow_id}/${number}`,
+    runId: workflow_id,
+    workflowId: workflow_id,
+    nodeId: node,
+    branchId: branch,
+    name,
+    state,
+    sequenceNumber: number,
+    createdAt: created_at,
+    metadata,
+  };
+}
+
+function artifact(made: Schemas["Artifact"]): ArtifactRef {
+  const { artifactType = made.artifact_type, filename, mimeType, sizeBytes, ...metadata } = (made.metadata ?? {}) as Partial<ArtifactRef>;
+  return {
+    id: `${made.workflow_id}/${artifactType}/${made.ref}`,
+    memoryId: made.workflow_id,
+    workflowId: made.workflow_id,
+    artifactType,
+    storageUrl: made.ref,
+    ref: made.ref,
+    ...defined({ filename, mimeType, sizeBytes, checksum: made.checksum ?? undefined }),
+    createdAt: made.created_at,
+    metadata: metadata as JsonObject,
+  };
+}
+
+const call = ({ signal, timeout, idempotencyKey }: CallOptions): CallOptions => ({ signal, timeout, idempotencyKey });
+const userOf = (to: Transport, { userId = to.config.userId }: { userId?: string | undefined }) => userId;
+const workflowIn = ({ workflowId, runId, memoryId }: WorkflowNames & { memoryId?: string | undefined }) => workflowId ?? runId ?? memoryId;
+const defined = <T extends object>(fields: T): Partial<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+function workflowOf(names: WorkflowNames & { memoryId?: string | undefined }): string {
+  const named = workflowIn(names);
+  if (!named) throw new ValidationError("workflowId is missing", "workflowId", named);
+  return named;
+}
+
+function at(names: WorkflowNames & { memoryId?: string | undefined }, what: string): string {
+  return `workflows/${encodeURIComponent(workflowOf(names))}/${what}`;
+}
