@@ -1,7 +1,7 @@
 import type { ALMA } from "./client.js";
 import { memoryTools, schemaOf, type ToolOptions } from "./memory-tools.js";
 import { beforeAnswer, lastAsked, newlyAnswered, type Prompt, textIn, withNotes } from "./prompts.js";
-import { identify, Run, type RunOptions } from "./runs.js";
+import { Run, type RunOptions, type Scope, scopeOf } from "./runs.js";
 
 export type { FinishedRun, Judgement, RunOptions, RunReport, ToolStep } from "./runs.js";
 export type { ToolOptions } from "./memory-tools.js";
@@ -53,8 +53,9 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     const known = runOf.get(prompt);
     if (known) return known;
     const answered = newlyAnswered(prompt);
-    const who = [identify(options.agent, params), identify(options.userId, params), textIn(lastAsked(beforeAnswer(prompt)))];
-    const waited = answered.flatMap(({ id }) => waiting.get(keyOf(who, id)) ?? [])[0];
+    const question = textIn(lastAsked(beforeAnswer(prompt)));
+    const scope = scopeOf(client, options, params);
+    const waited = answered.flatMap(({ id }) => waiting.get(keyOf(scope, question, id)) ?? [])[0];
     const task = textIn(lastAsked(prompt));
     if (!waited && !task) return undefined;
     const run = waited ?? (await Run.begin(client, options, { task, context: params }));
@@ -78,7 +79,7 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     }
     const open = calls.filter(({ providerExecuted }) => !providerExecuted);
     if (!open.length) return run.end(text);
-    for (const { toolCallId = "" } of open) waiting.set(keyOf([run.agent, run.userId, questionOf.get(run)], toolCallId), run);
+    for (const { toolCallId = "" } of open) waiting.set(keyOf(run, questionOf.get(run) ?? "", toolCallId), run);
     const [oldest] = waiting.values();
     if (waiting.size > MOST_WAITING && oldest) await forget(oldest);
     await run.settle();
@@ -142,7 +143,8 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
   };
 }
 
-const keyOf = (who: readonly (string | undefined)[], id: string): string => JSON.stringify([...who, id]);
+/** Returns the name of a call that a run waits for. Providers give each call an id of its own; models in tests need not. */
+const keyOf = ({ agent, userId }: Scope, question: string, id: string): string => JSON.stringify([agent, userId, question, id]);
 
 /** Keeps a run whose model call the SDK repeats; any other error ends the run. */
 async function failed(run: Run, error: unknown): Promise<void> {

@@ -1,9 +1,10 @@
 import type { ALMA } from "./client.js";
+import { scopeOf } from "./runs.js";
 import { isScopeViolationError, isValidationError } from "./errors.js";
 
-/** Whom the tools serve. They read and write only what this agent and this user may. */
+/** Whom the tools serve, by default as the client does. They read and write only what this agent and this user may. */
 export interface ToolOptions {
-  agent: string;
+  agent?: string | undefined;
   userId?: string | undefined;
   /** Number of memories of each kind that `recall_memory` returns. By default 5. */
   topK?: number | undefined;
@@ -38,7 +39,8 @@ const TOPIC = "A word or two that say what it is about.";
 
 /** Returns the tools, in the order in which an agent needs them. */
 export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
-  const { agent, userId, topK = 5, redact = (text: string) => text } = options;
+  const { agent, userId } = scopeOf(client, options, undefined);
+  const { topK = 5, redact = (text: string) => text } = options;
   const saved = (stored: { metadata: object }) => ("flagged" in stored.metadata && stored.metadata.flagged ? QUARANTINED : "Saved.");
 
   const tool = (name: string, description: string, properties: Record<string, string>, ask: (given: any) => Promise<string>): MemoryTool => ({
@@ -54,7 +56,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       try {
         return await ask(Object.fromEntries(Object.entries(given).map(([key, text]) => [key, redact(String(text))])));
       } catch (error) {
-        client["transport"].warn(`${name} gave no answer: ${error}`);
+        client["to"].warn(`${name} gave no answer: ${error}`);
         return isScopeViolationError(error) || isValidationError(error) ? `Refused: ${error.message}` : NO_ANSWER;
       }
     },
@@ -66,9 +68,9 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       "Looks up what earlier work taught: what worked, what failed, facts and wishes. Ask before a task.",
       { query: "The task or question, in a sentence." },
       async ({ query }) => {
-        const { prompt, found } = await client.retrieve({ query, agent, userId, topK });
-        // A tag names a memory of the run's own notes; here it would name another one.
-        return found.reduce((text, { tag }) => text.replaceAll(`[${tag}] `, ""), prompt) || NOTHING;
+        const { prompt } = await client.retrieve({ query, agent, userId, topK });
+        // In an answer, a tag cites the run's own notes: those of this search would name other memories.
+        return prompt.replace(/^\[[A-Z]+\d+\] /gm, "- ").replace(/^When a note helps you, .*\n/m, "") || NOTHING;
       },
     ),
     tool(

@@ -1,4 +1,6 @@
+/// <reference lib="es2023.array" />
 import type { ALMA } from "./client.js";
+import { ValidationError } from "./errors.js";
 import { MEMORY_TOOLS } from "./memory-tools.js";
 import { creditOf, errorIn, nameCall, readArguments, textOf, type ToolStep } from "./tool-calls.js";
 import type { Schemas } from "./types.js";
@@ -8,9 +10,28 @@ export type { ToolStep } from "./tool-calls.js";
 /** Name, or a function of what the framework knows of the run. */
 export type Identity<Context> = string | ((context: Context) => string | undefined);
 
+/** Whom a run is of. */
+export interface Scope {
+  agent?: string | undefined;
+  userId?: string | undefined;
+}
+
 /** Returns the name that an option has for a run. */
 export function identify<Context>(identity: Identity<Context> | undefined, context: Context): string | undefined {
   return typeof identity === "function" ? identity(context) : identity;
+}
+
+/** Returns whom a run is of: as the options say, else as the client does. */
+export function scopeOf<Context>(
+  client: ALMA,
+  options: { agent?: Identity<Context> | undefined; userId?: Identity<Context> | undefined },
+  context: Context,
+): Scope {
+  const { config } = client["to"];
+  return {
+    agent: identify(options.agent, context) ?? config.agent,
+    userId: identify(options.userId, context) ?? config.userId,
+  };
 }
 
 export type Outcome = Schemas["Verdict"];
@@ -37,9 +58,9 @@ export interface RunReport extends FinishedRun {
 
 /** How runs are read and recorded. */
 export interface RunOptions<Context> {
-  /** Agent that learns. */
-  agent: Identity<Context>;
-  /** User for whom the agent works. Without one, the run is for no user. */
+  /** Agent that learns. By default that of the client. */
+  agent?: Identity<Context> | undefined;
+  /** User for whom the agent works. By default that of the client; without one, the run is for no user. */
   userId?: Identity<Context> | undefined;
   /** Sort of the task. */
   taskType?: Identity<Context> | undefined;
@@ -120,9 +141,9 @@ export class Run {
   /** Begins a run and looks up its notes. */
   static async begin<Context>(client: ALMA, options: RunOptions<Context>, beginning: Beginning<Context>): Promise<Run> {
     const { context } = beginning;
-    const agent = beginning.agent ?? identify(options.agent, context);
-    if (!agent) throw new TypeError("a run needs the name of its agent");
-    const run = new Run(client, options, { ...beginning, agent, userId: identify(options.userId, context) });
+    const { agent, userId } = { ...scopeOf(client, options, context), ...(beginning.agent && { agent: beginning.agent }) };
+    if (!agent) throw new ValidationError("a run needs the name of its agent", "agent");
+    const run = new Run(client, options, { ...beginning, agent, userId });
     const body: Schemas["Begin"] = {
       agent,
       user_id: run.userId ?? null,
@@ -251,7 +272,7 @@ export class Run {
   }
 
   private warn(what: string, error: unknown): void {
-    if (!this.hasWarned) this.client["transport"].warn(`${what}: ${textOf(error)}`);
+    if (!this.hasWarned) this.client["to"].warn(`${what}: ${textOf(error)}`);
     this.hasWarned = true;
   }
 

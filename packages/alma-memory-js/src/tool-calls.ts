@@ -104,8 +104,8 @@ const textOfParts = (parts: unknown[]): string =>
 
 /** Strategy that a verdict counts for, and the error that explains a failure. */
 export interface Credit {
-  strategy?: string | undefined;
-  error?: string | undefined;
+  strategy: string | null;
+  error: string | null;
 }
 
 /**
@@ -117,17 +117,18 @@ export interface Credit {
 export function creditOf(steps: readonly ToolStep[], agent: string, outcome: string): Credit {
   const failed = steps.findLast((step, place) => step.ok === false && !steps.slice(place + 1).some((later) => repairs(later, step)));
   if (failed && (outcome === "failure" || outcome === "unverified")) {
-    return outcome === "failure" && failed.agent === agent ? { strategy: failed.action, error: failed.error } : {};
+    const isToBlame = outcome === "failure" && failed.agent === agent;
+    return isToBlame ? { strategy: failed.action, error: failed.error ?? null } : { strategy: null, error: null };
   }
-  return { strategy: strategyOf(steps.filter((step) => step.agent === agent)) };
+  return { strategy: strategyOf(steps.filter((step) => step.agent === agent)), error: null };
 }
 
 /**
- * Returns the strategy of a run: `check, then deploy(way="blue-green")`; `undefined` if no call succeeded.
+ * Returns the strategy of a run: `check, then deploy(way="blue-green")`; `null` if no call succeeded.
  *
  * Failed calls are left out, and calls that were made again, differently, between a failure and its repair.
  */
-function strategyOf(steps: readonly ToolStep[]): string | undefined {
+function strategyOf(steps: readonly ToolStep[]): string | null {
   const replaced = new Set<number>();
   steps.forEach((failed, place) => {
     const repair = steps.findIndex((later, at) => at > place && repairs(later, failed));
@@ -138,7 +139,7 @@ function strategyOf(steps: readonly ToolStep[]): string | undefined {
     });
   });
   const done = steps.filter((step, place) => step.ok !== false && !replaced.has(place));
-  return [...new Set(done.map((step) => step.action))].join(", then ").slice(0, STRATEGY_CHARS) || undefined;
+  return [...new Set(done.map((step) => step.action))].join(", then ").slice(0, STRATEGY_CHARS) || null;
 }
 
 const repairs = (later: ToolStep, failed: ToolStep): boolean => later.tool === failed.tool && later.ok === true;
