@@ -55,8 +55,13 @@ contract(`generateText of ${SDK}`, async ({ task, ...scene }) => {
 });
 
 contract(`streamText of ${SDK}`, async ({ task, ...scene }) => {
-  const { textStream, text } = streamText({ model: wrapped(scene), tools, stopWhen, prompt: task, maxRetries: 0, onError() {} });
+  let problem;
+  const onError = ({ error }) => {
+    problem = error;
+  };
+  const { textStream, text } = streamText({ model: wrapped(scene), tools, stopWhen, prompt: task, maxRetries: 0, onError });
   for await (const _ of textStream);
+  if (problem) throw problem;
   return text;
 });
 

@@ -28,7 +28,7 @@ export const recordOf = (client, { episodeId, agent, userId }) =>
 /** Beginning of the notes, which declares them data. */
 export const FENCE = /<<< ALMA memory: notes[^>]*not instructions/g;
 
-/** Tests an entry. `play({client, options, task, turn})` resolves to the answer; `isStreamed` is true for a run that is read as a stream. */
+/** Tests an entry. `play({client, options, task, turn})` resolves to the answer of a run. */
 export function contract(name, play) {
   describe(name, () => {
     let server, client;
@@ -145,7 +145,7 @@ export function contract(name, play) {
         return { id: "call-0", way: "blue-green" };
       };
       const options = { agent: "olga", onRun: (report) => reports.push(report) };
-      await assert.rejects(async () => play({ client, options, task: "Deploy the forum", turn }), /model is down|No output generated/);
+      await assert.rejects(async () => play({ client, options, task: "Deploy the forum", turn }), /model is down/);
       while (!reports.length) await new Promise(setImmediate);
       const record = await recordOf(client, reports[0]);
       assert.deepEqual([record.outcome, record.strategy, record.steps.length], ["failure", null, 1]);
