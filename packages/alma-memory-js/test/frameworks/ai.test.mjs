@@ -5,49 +5,17 @@ import { ALMA } from "alma-memory";
 import { almaMiddleware, almaTools } from "alma-memory/ai";
 import { z } from "zod";
 import { Server } from "../serving.mjs";
+import { modelOf } from "./ai-model.mjs";
 import { contract, deploy, FENCE, recordOf, scripted } from "./contract.mjs";
 
 const SDK = Number(process.versions.node.split(".")[0]) < 22 ? "ai6" : "ai";
 const { generateText, streamText, stepCountIs, isStepCount, tool, wrapLanguageModel, APICallError } = await import(SDK);
-const { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } = await import(`${SDK}/test`);
-const Mock = SDK === "ai" ? MockLanguageModelV4 : MockLanguageModelV3;
 const specificationVersion = SDK === "ai" ? "v4" : "v3";
-const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 const stopWhen = (isStepCount ?? stepCountIs)(6);
-
-const textOf = ({ content }) => (typeof content === "string" ? content : content.map((part) => part.text ?? JSON.stringify(part)).join("\n"));
-
-/** Returns a model of the SDK that takes these turns. */
-export function modelOf(turn) {
-  const take = async ({ prompt }) => {
-    const asked = prompt.findLastIndex(({ role }) => role === "user");
-    const results = prompt.slice(asked).filter(({ role }) => role === "tool").flatMap(({ content }) => content).length;
-    const said = await turn({ text: prompt.map(textOf).join("\n"), results });
-    if (typeof said === "string") return { content: [{ type: "text", text: said }], reason: "stop" };
-    const calls = [said].flat().map(({ id, way, name = "deploy", input = { way } }) => ({ type: "tool-call", toolCallId: id, toolName: name, input: JSON.stringify(input) }));
-    return { content: calls, reason: "tool-calls" };
-  };
-  return new Mock({
-    doGenerate: async (params) => {
-      const { content, reason } = await take(params);
-      return { content, finishReason: { unified: reason, raw: reason }, usage, warnings: [] };
-    },
-    doStream: async (params) => {
-      const { content, reason } = await take(params);
-      const parts = content.flatMap((part) => {
-        if (part.type !== "text") return [part];
-        const deltas = part.text.split(/(?= )/).map((delta) => ({ type: "text-delta", id: "1", delta }));
-        return [{ type: "text-start", id: "1" }, ...deltas, { type: "text-end", id: "1" }];
-      });
-      const chunks = [{ type: "stream-start", warnings: [] }, ...parts, { type: "finish", finishReason: { unified: reason, raw: reason }, usage }];
-      return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }) };
-    },
-  });
-}
 
 const tools = { deploy: tool({ description: "Deploys", inputSchema: z.object({ way: z.string() }), execute: deploy }) };
 const wrapped = ({ client, options, turn }) =>
-  wrapLanguageModel({ model: modelOf(turn), middleware: almaMiddleware(client, { specificationVersion, ...options }) });
+  wrapLanguageModel({ model: modelOf(SDK, turn), middleware: almaMiddleware(client, { specificationVersion, ...options }) });
 
 contract(`generateText of ${SDK}`, async ({ task, ...scene }) => {
   const { text } = await generateText({ model: wrapped(scene), tools, stopWhen, prompt: task, maxRetries: 0 });
@@ -171,7 +139,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
   it("a run that the SDK stops after a number of steps is abandoned by close, and its steps stay", async () => {
     const { options, reports, next } = reporting();
     const middleware = almaMiddleware(client, { specificationVersion, ...options });
-    const model = wrapLanguageModel({ model: modelOf(scripted(["rolling", "blue-green", "canary"]).turn), middleware });
+    const model = wrapLanguageModel({ model: modelOf(SDK, scripted(["rolling", "blue-green", "canary"]).turn), middleware });
     await generateText({ model, tools, stopWhen: (isStepCount ?? stepCountIs)(2), prompt: "Deploy the ads" });
     assert.equal(reports.length, 0);
     await middleware.close();

@@ -138,6 +138,20 @@ export function contract(name, play) {
       assert.equal(lines.length, 1, lines.join("\n"));
     });
 
+    it("goes on when the memory ends in the middle of a run, and records the next one", async () => {
+      const lines = [];
+      const as = new ALMA({ ...server.config, projectId: "shop", logger: { warn: (line) => lines.push(line) } });
+      const turn = async ({ results }) => {
+        if (results === 1) await server.end("SIGKILL");
+        return results < 2 ? { id: `call-${results}`, way: "blue-green" } : "It is live.";
+      };
+      const said = await play({ client: as, options: { agent: "omar", timeout: 500 }, task: "Deploy the radio", turn });
+      assert.equal(said, "It is live.");
+      await server.run();
+      assert.equal(lines.filter((line) => line.includes("goes on without it")).length, 1, lines.join("\n"));
+      assert.equal((await run({ agent: "omar", task: "Deploy the radio", ways: ["blue-green"] })).record.steps.length, 1);
+    });
+
     it("gives the caller the error of its model, and blames no strategy for it", async () => {
       const reports = [];
       const turn = ({ results }) => {
