@@ -1,3 +1,4 @@
+import { ValidationError } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
 /** Returns the fields of arguments in snake_case, as the HTTP API names them. Values stay as they are. */
@@ -11,4 +12,10 @@ export function snake(given: object): Record<string, unknown> {
 export function split(given: object): [CallOptions, object] {
   const { signal, timeout, idempotencyKey, ...rest } = given as CallOptions;
   return [{ signal, timeout, idempotencyKey }, rest];
+}
+
+/** Returns a name as a segment of an address. `ValidationError` for one that would change the address: an empty one, and dots. */
+export function segment(name: string, what: string): string {
+  if (!name || name === "." || name === "..") throw new ValidationError(`${what} is missing or cannot be "${name}"`, what, name);
+  return encodeURIComponent(name);
 }

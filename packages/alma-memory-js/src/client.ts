@@ -1,4 +1,4 @@
-import { snake, split } from "./arguments.js";
+import { segment, snake, split } from "./arguments.js";
 import { Episode } from "./episode.js";
 import { NotFoundError, NotImplementedError, ValidationError } from "./errors.js";
 import { type EventOptions, EventStream } from "./events.js";
@@ -58,19 +58,19 @@ export class ALMA {
   }
 
   /** Returns the known reasons against an action. An answer without warnings is no permission. */
-  check(action: string | T.CheckOptions, options: Omit<T.CheckOptions, "action"> = {}): Promise<T.ActionCheck> {
+  async check(action: string | T.CheckOptions, options: Omit<T.CheckOptions, "action"> = {}): Promise<T.ActionCheck> {
     const given = typeof action === "string" ? { ...options, action } : action;
     return this.post("check", given, { isWrite: false });
   }
 
   /** Returns how likely a strategy is to succeed at a task, with the interval of that rate at 95 %. */
-  assess(options: T.AssessOptions): Promise<T.Assessment> {
+  async assess(options: T.AssessOptions): Promise<T.Assessment> {
     return this.post("assess", options, { isWrite: false });
   }
 
   /** Returns the record of the strategies tried for such tasks, the highest expected rate of success first. */
-  strategies(options: T.StrategiesOptions = {}): Promise<T.StrategyTable> {
-    return this.get_("strategies", options);
+  async strategies(options: T.StrategiesOptions = {}): Promise<T.StrategyTable> {
+    return this.read("strategies", options);
   }
 
   // After a task
@@ -139,27 +139,27 @@ export class ALMA {
 
   /** Returns a memory. `NotFoundError` if there is none that may be read. */
   async get(id: string, who: T.Who = {}): Promise<T.Memory> {
-    return memory(await this.get_<T.Memory>(at(id), who));
+    return memory(await this.read<T.Memory>(at(id), who));
   }
 
   /** Yields memories by the time they were made, page after page. Going through all of them is quickest with the oldest first. */
   async *list(options: T.ListOptions = {}): AsyncGenerator<T.Memory, void, undefined> {
     const since = options.since instanceof Date ? options.since.toISOString() : options.since;
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.get_<{ memories: T.Memory[]; next: string | null }>("memories", { ...options, since, cursor, limit: 200 });
+      const page = await this.read<{ memories: T.Memory[]; next: string | null }>("memories", { ...options, since, cursor, limit: 200 });
       yield* page.memories.map(memory);
       cursor = page.next;
     }
   }
 
   /** Returns what every call did to a memory, oldest first. */
-  history(id: string, who: T.Who = {}): Promise<T.HistoryEntry[]> {
-    return this.get_(`${at(id)}/history`, who);
+  async history(id: string, who: T.Who = {}): Promise<T.HistoryEntry[]> {
+    return this.read(`${at(id)}/history`, who);
   }
 
   /** Explains why a memory is returned for a task, or the first filter that excludes it. */
-  explain(id: string, options: T.ExplainOptions): Promise<T.RetrievalExplanation> {
-    return this.get_(`${at(id)}/explain`, options);
+  async explain(id: string, options: T.ExplainOptions): Promise<T.RetrievalExplanation> {
+    return this.read(`${at(id)}/explain`, options);
   }
 
   // Forgetting, counts
@@ -179,14 +179,14 @@ export class ALMA {
   }
 
   /** Reverses what was done after a journal record. By default it only reports what it would do: pass `dryRun: false`. */
-  undo(options: T.UndoOptions): Promise<T.UndoReport> {
+  async undo(options: T.UndoOptions): Promise<T.UndoReport> {
     const [call, fields] = split(options);
     return this.to.json({ ...call, method: "POST", path: "undo", body: snake({ actor: this.to.config.agent, ...fields }) });
   }
 
   /** Returns the content of the project, or of one agent in it, in numbers. */
   async stats(agent?: string, options: T.CallOptions = {}): Promise<T.StatsResponse> {
-    const found = await this.get_<T.Answer<Schemas["Stats"]>>("stats", { ...options, agent });
+    const found = await this.read<T.Answer<Schemas["Stats"]>>("stats", { ...options, agent });
     const count = (kind: Schemas["MemoryType"]) => (found.by_kind as Record<string, number>)[kind] ?? 0;
     const stats = {
       ...found,
@@ -225,37 +225,37 @@ export class ALMA {
   // Workflows
 
   /** Stores the state of a workflow. One that is equal to the newest of its branch is not stored again. */
-  checkpoint(options: workflows.CheckpointOptions): Promise<workflows.CheckpointResponse> {
+  async checkpoint(options: workflows.CheckpointOptions): Promise<workflows.CheckpointResponse> {
     return workflows.checkpoint(this.to, options);
   }
 
   /** Returns the newest checkpoint of a workflow, or of a branch, a node or a name of it. */
-  resume(options: workflows.ResumeOptions): Promise<workflows.ResumeResponse> {
+  async resume(options: workflows.ResumeOptions): Promise<workflows.ResumeResponse> {
     return workflows.resume(this.to, options);
   }
 
   /** Returns one state made of several. Stores nothing. */
-  mergeStates(options: workflows.MergeStatesOptions): Promise<workflows.MergeStatesResponse> {
+  async mergeStates(options: workflows.MergeStatesOptions): Promise<workflows.MergeStatesResponse> {
     return workflows.mergeStates(this.to, options);
   }
 
   /** Stores the outcome of a whole workflow. */
-  workflowLearn(options: workflows.WorkflowLearnOptions): Promise<workflows.WorkflowLearnResponse> {
+  async workflowLearn(options: workflows.WorkflowLearnOptions): Promise<workflows.WorkflowLearnResponse> {
     return workflows.workflowLearn(this.to, options);
   }
 
   /** Records a product of a workflow. The same type and reference again replaces the record. */
-  linkArtifact(options: workflows.LinkArtifactOptions): Promise<workflows.LinkArtifactResponse> {
+  async linkArtifact(options: workflows.LinkArtifactOptions): Promise<workflows.LinkArtifactResponse> {
     return workflows.linkArtifact(this.to, options);
   }
 
   /** Returns the products of a workflow, oldest first. */
-  getArtifacts(options: workflows.GetArtifactsOptions): Promise<workflows.GetArtifactsResponse> {
+  async getArtifacts(options: workflows.GetArtifactsOptions): Promise<workflows.GetArtifactsResponse> {
     return workflows.getArtifacts(this.to, options);
   }
 
   /** Erases old checkpoints for good: of one workflow, or of all. The newest of each branch stay. */
-  cleanupCheckpoints(options: workflows.CleanupCheckpointsOptions = {}): Promise<workflows.CleanupCheckpointsResponse> {
+  async cleanupCheckpoints(options: workflows.CleanupCheckpointsOptions = {}): Promise<workflows.CleanupCheckpointsResponse> {
     return workflows.cleanupCheckpoints(this.to, options);
   }
 
@@ -281,11 +281,11 @@ export class ALMA {
    *
    * `path` is that behind `/v1/projects/PROJECT/`; one that begins with a slash is that behind `baseUrl`.
    */
-  request<Answer = unknown>(method: Ask["method"], path: string, options: Omit<Ask, "method" | "path"> = {}): Promise<Answer> {
+  async request<Answer = unknown>(method: Ask["method"], path: string, options: Omit<Ask, "method" | "path"> = {}): Promise<Answer> {
     return this.to.json<Answer>({ ...options, method, path });
   }
 
-  private get_<Answer>(path: string, options: object): Promise<Answer> {
+  private read<Answer>(path: string, options: object): Promise<Answer> {
     const [call, query] = split(options);
     return this.to.json({ ...call, method: "GET", path, query: this.scoped(query) as T.Query });
   }
@@ -308,4 +308,4 @@ export function createClient(config: T.ALMAConfig | T.EmbeddedConfig = {}): ALMA
   return new ALMA(config);
 }
 
-const at = (id: string) => `memories/${encodeURIComponent(id)}`;
+const at = (id: string) => `memories/${segment(id, "id")}`;

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { snake, split } from "./arguments.js";
+import { segment, snake, split } from "./arguments.js";
 import { memory } from "./memories.js";
 import type { Transport } from "./transport.js";
 import type { Answer, CallOptions, EndOptions, EpisodeRecord, Found, Schemas, Step, StepOptions } from "./types.js";
@@ -30,7 +30,7 @@ export class Episode implements AsyncDisposable {
   }
 
   /** Stores an action. A failure (`ok: false`), and the first success after it, become memories; without `ok` it is not judged. */
-  step(action: string, options: StepOptions = {}): Promise<Step> {
+  async step(action: string, options: StepOptions = {}): Promise<Step> {
     return this.post("steps", { action, ...options });
   }
 
@@ -49,10 +49,10 @@ export class Episode implements AsyncDisposable {
     if (this.record.status === "open") await this.end();
   }
 
-  private post<T>(what: string, given: object): Promise<T> {
+  private async post<T>(what: string, given: object): Promise<T> {
     const [call, fields] = split(given);
     const { id, agent, user_id } = this.record;
-    const path = `episodes/${encodeURIComponent(id)}/${what}`;
+    const path = `episodes/${segment(id, "id")}/${what}`;
     return this.transport.json<T>({ ...call, method: "POST", path, query: { agent, user_id }, body: snake(fields) });
   }
 }

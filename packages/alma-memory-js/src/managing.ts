@@ -1,4 +1,4 @@
-import { snake, split } from "./arguments.js";
+import { segment, snake, split } from "./arguments.js";
 import type { Transport } from "./transport.js";
 import type { Answer, Arguments, CallOptions, Schemas } from "./types.js";
 
@@ -11,14 +11,14 @@ export type Token = Answer<Schemas["ShownToken"]>;
 
 /** Calls without a key: sent again they would do something else, or twice. */
 const ONCE = { retries: 0 };
-const path = (id: string, what = "") => `webhooks/${encodeURIComponent(id)}${what}`;
+const path = (id: string, what = "") => `webhooks/${segment(id, "id")}${what}`;
 
 /** Receivers of events, as far as the token may manage them. */
 export class Webhooks {
   constructor(private readonly to: Transport) {}
 
   /** Adds a receiver. Its `secret` is in this answer only. */
-  add(options: AddWebhookOptions): Promise<Webhook> {
+  async add(options: AddWebhookOptions): Promise<Webhook> {
     const [call, fields] = split(options);
     return this.to.json({ ...call, method: "POST", path: "webhooks", body: snake(fields) });
   }
@@ -27,27 +27,27 @@ export class Webhooks {
     return (await this.to.json<{ webhooks: Webhook[] }>({ ...options, method: "GET", path: "webhooks" })).webhooks;
   }
 
-  get(id: string, options: CallOptions = {}): Promise<Webhook> {
+  async get(id: string, options: CallOptions = {}): Promise<Webhook> {
     return this.to.json({ ...options, method: "GET", path: path(id) });
   }
 
   /** Changes settings. `isEnabled` stops deliveries, or goes on where they stopped. */
-  change(id: string, options: ChangeWebhookOptions): Promise<Webhook> {
+  async change(id: string, options: ChangeWebhookOptions): Promise<Webhook> {
     const [call, fields] = split(options);
     return this.to.json({ ...call, method: "PATCH", path: path(id), body: snake(fields) });
   }
 
-  remove(id: string, options: CallOptions = {}): Promise<void> {
+  async remove(id: string, options: CallOptions = {}): Promise<void> {
     return this.to.json({ ...options, method: "DELETE", path: path(id) });
   }
 
   /** Sends the event `webhook.test`, and returns how the receiver answered. */
-  test(id: string, options: CallOptions = {}): Promise<Answer<Schemas["Tested"]>> {
+  async test(id: string, options: CallOptions = {}): Promise<Answer<Schemas["Tested"]>> {
     return this.to.json({ ...options, ...ONCE, method: "POST", path: path(id, "/test") });
   }
 
   /** Gives a new secret, which is in this answer only. The former one signs besides for 24 hours. */
-  rotateSecret(id: string, options: CallOptions = {}): Promise<Webhook> {
+  async rotateSecret(id: string, options: CallOptions = {}): Promise<Webhook> {
     return this.to.json({ ...options, ...ONCE, method: "POST", path: path(id, "/secret:rotate") });
   }
 
@@ -62,12 +62,12 @@ export class Webhooks {
   }
 
   /** Tries a failed delivery again, at once. */
-  retry(id: string, position: string, options: CallOptions = {}): Promise<void> {
-    return this.to.json({ ...options, method: "POST", path: path(id, `/deliveries/${encodeURIComponent(position)}:retry`) });
+  async retry(id: string, position: string, options: CallOptions = {}): Promise<void> {
+    return this.to.json({ ...options, method: "POST", path: path(id, `/deliveries/${segment(position, "position")}:retry`) });
   }
 
   /** Delivers all events behind a position once more, with the same ids. */
-  replay(id: string, since: string, options: CallOptions = {}): Promise<void> {
+  async replay(id: string, since: string, options: CallOptions = {}): Promise<void> {
     return this.to.json({ ...options, method: "POST", path: path(id, "/replay"), body: { since } });
   }
 }
@@ -81,13 +81,13 @@ export class Tokens {
   }
 
   /** Makes a token. Its `secret` is in this answer only. */
-  create(options: CreateTokenOptions): Promise<Answer<Schemas["MadeToken"]>> {
+  async create(options: CreateTokenOptions): Promise<Answer<Schemas["MadeToken"]>> {
     const [call, fields] = split(options);
     return this.to.json({ ...call, ...ONCE, method: "POST", path: "/v1/tokens", body: snake(fields) });
   }
 
   /** Revokes a token, from the next request on. */
-  revoke(name: string, options: CallOptions = {}): Promise<void> {
-    return this.to.json({ ...options, method: "DELETE", path: `/v1/tokens/${encodeURIComponent(name)}` });
+  async revoke(name: string, options: CallOptions = {}): Promise<void> {
+    return this.to.json({ ...options, method: "DELETE", path: `/v1/tokens/${segment(name, "name")}` });
   }
 }

@@ -1,3 +1,4 @@
+import { segment } from "./arguments.js";
 import {
   ALMAError,
   AuthError,
@@ -38,14 +39,16 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 /** Way to the server: addresses, tokens, tries. */
 export class Transport {
   readonly base: string;
+  private readonly token: ALMAConfig["token"];
   private isAway = false;
 
   constructor(readonly config: ALMAConfig) {
     this.base = (config.baseUrl ?? "http://127.0.0.1:8765").replace(/\/+$/, "");
     const { protocol, hostname } = new URL(this.base);
     if (protocol !== "http:" && protocol !== "https:") throw new ValidationError("baseUrl is no http address", "baseUrl", this.base);
-    const named = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
-    if (protocol === "http:" && !LOOPBACK.test(hostname) && (named || config.token !== undefined)) {
+    const isInHeaders = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
+    this.token = isInHeaders ? undefined : (config.token ?? inEnvironment("ALMA_TOKEN"));
+    if (protocol === "http:" && !LOOPBACK.test(hostname) && (isInHeaders || this.token !== undefined)) {
       throw new ValidationError("a token is sent over https only, or to this machine", "baseUrl", this.base);
     }
   }
@@ -62,7 +65,7 @@ export class Transport {
    * time that grows, or as the server asks. All tries have the same key and share the time.
    */
   async ask<T>(ask: Ask, read: (response: Response) => Promise<T>): Promise<T> {
-    const { retry = {}, token, fetch = globalThis.fetch } = this.config;
+    const { retry = {}, fetch = globalThis.fetch } = this.config;
     const isWrite = ask.isWrite ?? ask.method !== "GET";
     const timeout = ask.timeout ?? this.config.timeout ?? (isWrite ? WRITE_MS : READ_MS);
     const retries = ask.retries ?? retry.maxRetries ?? (isWrite ? Infinity : 3);
@@ -74,7 +77,7 @@ export class Transport {
     request.signal = ask.signal ? AbortSignal.any([ask.signal, clock.signal]) : clock.signal;
     try {
       for (let tries = 0; ; tries++) {
-        const secret = typeof token === "function" ? await token() : token;
+        const secret = typeof this.token === "function" ? await this.token() : this.token;
         const headers = secret ? { Authorization: `Bearer ${secret}`, ...request.headers } : request.headers;
         let error: ALMAError;
         let wait: number | undefined;
@@ -129,7 +132,7 @@ export class Transport {
 
   private url({ path, query = {} }: Ask): string {
     const { projectId } = this.config;
-    const project = projectId === undefined ? "" : `/projects/${encodeURIComponent(projectId)}`;
+    const project = projectId === undefined ? "" : `/projects/${segment(projectId, "projectId")}`;
     const pairs = Object.entries(query).flatMap(([name, value]) => [value ?? []].flat().map((each) => [name, String(each)]));
     const asked = pairs.length ? `?${new URLSearchParams(pairs)}` : "";
     return `${this.base}${path.startsWith("/") ? path : `/v1${project}/${path}`}${asked}`;
@@ -150,6 +153,11 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort, { once: true });
   });
+}
+
+function inEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name];
 }
 
 function seconds(header: string | null): number | undefined {
@@ -190,6 +198,7 @@ async function problemOf(ask: Ask, response: Response, timeout: number, retryAft
   if (status === 501) return new NotImplementedError(detail, details);
   if (status >= 500) return new ServerError(detail, detail, undefined, details);
   const wrong = problem?.errors?.[0];
-  const name = wrong?.pointer.split("/")[1];
-  return new ValidationError(wrong ? `${name}: ${wrong.detail}` : detail, name, name && body[name], details);
+  const path = wrong?.pointer.split("/").slice(1) ?? [/^\w+/.exec(detail)?.[0] ?? ""].filter((name) => name in body); // a message begins with the name
+  const field = path.length ? path.join(".").replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) : undefined;
+  return new ValidationError(wrong ? `${field}: ${wrong.detail}` : detail, field, body[path[0] ?? ""], details);
 }

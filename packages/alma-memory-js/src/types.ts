@@ -48,7 +48,10 @@ export interface ALMAConfig {
   baseUrl?: string | undefined;
   /** Project. By default the one that the token is bound to, else the one of the server's configuration. */
   projectId?: string | undefined;
-  /** Secret of `alma token create`, or a function that returns it, which is asked before each try. Not sent over http but to this machine. */
+  /**
+   * Secret of `alma token create`, or a function that returns it, which is asked before each try. By default the variable `ALMA_TOKEN`.
+   * Over http it is sent to this machine only.
+   */
   token?: string | (() => string | Promise<string>) | undefined;
   /** Agent of the calls that name none. A token that is bound to an agent needs none. */
   agent?: string | undefined;

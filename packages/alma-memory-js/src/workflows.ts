@@ -1,3 +1,4 @@
+import { segment } from "./arguments.js";
 import { isNotFoundError, NotFoundError, NotImplementedError, ValidationError } from "./errors.js";
 import type { Transport } from "./transport.js";
 import type { Answer, CallOptions, JsonObject, Response, RetrieveResponse, Schemas } from "./types.js";
@@ -81,6 +82,7 @@ export interface LinkArtifactOptions extends WorkflowNames, CallOptions {
   ref?: string | undefined;
   /** Another name of `ref`. */
   storageUrl?: string | undefined;
+  /** `sha256:` and the digest in hexadecimal. Any other text is kept in the metadata. */
   checksum?: string | undefined;
   metadata?: JsonObject | undefined;
   filename?: string | undefined;
@@ -191,6 +193,7 @@ const SCOPES: Record<string, Schemas["RetrieveScoped"]["scope"]> = {
   tenant: "project_wide",
   global: "project_wide",
 };
+const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 const PUBLISHED_TYPES = ["file", "image", "log", "report", "data", "other"];
 
 export async function checkpoint(to: Transport, given: CheckpointOptions): Promise<CheckpointResponse> {
@@ -258,11 +261,18 @@ export async function workflowLearn(to: Transport, given: WorkflowLearnOptions):
 export async function linkArtifact(to: Transport, given: LinkArtifactOptions): Promise<LinkArtifactResponse> {
   const { artifactType, checksum, filename, mimeType, sizeBytes, ref = given.storageUrl } = given;
   const isPublished = PUBLISHED_TYPES.includes(artifactType);
-  const extras = defined({ artifactType: isPublished ? artifactType : undefined, filename, mimeType, sizeBytes });
+  const isOurs = checksum === undefined || CHECKSUM.test(checksum);
+  const extras = defined({
+    ...(isPublished && { artifactType }),
+    ...(!isOurs && { checksum }),
+    filename,
+    mimeType,
+    sizeBytes,
+  });
   const body = {
     artifact_type: isPublished ? "document" : artifactType,
     ref,
-    checksum,
+    checksum: isOurs ? checksum : undefined,
     metadata: { ...given.metadata, ...extras },
     user_id: userOf(to, given),
   };
@@ -316,7 +326,8 @@ function shown(made: Answer<Schemas["Checkpoint"]>): Checkpoint {
 }
 
 function artifact(made: Schemas["Artifact"]): ArtifactRef {
-  const { artifactType = made.artifact_type, filename, mimeType, sizeBytes, ...metadata } = (made.metadata ?? {}) as Partial<ArtifactRef>;
+  const known = { artifactType: made.artifact_type, checksum: made.checksum ?? undefined, ...made.metadata } as Partial<ArtifactRef>;
+  const { artifactType = made.artifact_type, checksum, filename, mimeType, sizeBytes, ...metadata } = known;
   return {
     id: `${made.workflow_id}/${artifactType}/${made.ref}`,
     memoryId: made.workflow_id,
@@ -324,7 +335,7 @@ function artifact(made: Schemas["Artifact"]): ArtifactRef {
     artifactType,
     storageUrl: made.ref,
     ref: made.ref,
-    ...defined({ filename, mimeType, sizeBytes, checksum: made.checksum ?? undefined }),
+    ...defined({ filename, mimeType, sizeBytes, checksum }),
     createdAt: made.created_at,
     metadata: metadata as JsonObject,
   };
@@ -343,5 +354,5 @@ function workflowOf(names: WorkflowNames & { memoryId?: string | undefined }): s
 }
 
 function at(names: WorkflowNames & { memoryId?: string | undefined }, what: string): string {
-  return `workflows/${encodeURIComponent(workflowOf(names))}/${what}`;
+  return `workflows/${segment(workflowOf(names), "workflowId")}/${what}`;
 }
