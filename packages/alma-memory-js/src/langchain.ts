@@ -29,6 +29,8 @@ interface State {
 
 /** Number of threads whose last run is kept for an interrupt. */
 const MOST_THREADS = 1000;
+/** Longest id of a thread that the memory takes. */
+const ID_CHARS = 200;
 
 /**
  * Returns a middleware for `createAgent`, by which an agent learns.
@@ -69,7 +71,11 @@ export function almaMiddleware(client: ALMA, options: RunOptions<AgentRuntime>) 
       if (!asked?.text) return;
       const thread = threadOf(runtime);
       const threadId = runtime.configurable?.thread_id;
-      const run = await Run.begin(client, options, { task: asked.text, context: runtime, threadId: threadId ? String(threadId) : undefined });
+      const run = await Run.begin(client, options, {
+        task: asked.text,
+        context: runtime,
+        threadId: typeof threadId === "string" && threadId.length <= ID_CHARS ? threadId : undefined,
+      });
       askedIn.set(run, asked.id);
       keep(runtime, run);
       if (thread) threads.set(thread, run);

@@ -21,7 +21,7 @@ interface ModelData {
 }
 type Filter = ((given: any) => ModelData | Promise<ModelData>) & { preserveInputIdentity?: boolean };
 
-/** Options of `almaRun`. `agent` names the first agent; one that takes a hand-off learns under its own name. Functions receive the run's context. */
+/** Options of `almaRun`. `agent` names the first agent, by default as the SDK does; one that takes a hand-off learns under its own name. Functions receive the run's context. */
 export interface RunnerOptions<Runner extends AgentRunner> extends RunOptions<any> {
   /** Makes the runner of one run, whose hooks then report this run alone. */
   runner: () => Runner;
@@ -44,7 +44,7 @@ export function almaRun<Runner extends AgentRunner>(client: ALMA, options: Runne
     const runs = new Map<string, Run>();
 
     function begin({ name }: Agent): Promise<Run> {
-      const own = name === agent.name ? undefined : name;
+      const own = name === agent.name && options.agent ? undefined : name;
       const beginning = begun.get(name) ?? Run.begin(client, options, { task, context: given.context, agent: own, runId, steps });
       begun.set(name, beginning);
       return beginning;

@@ -175,7 +175,7 @@ export class Run {
     const step: ToolStep = {
       agent: this.agent,
       tool,
-      action: this.stored(nameCall(tool, given, this.task), ACTION_CHARS),
+      action: this.stored(nameCall(tool, given, this.task), ACTION_CHARS) || tool,
       arguments: given,
       ok,
       ...(ok === false ? { error: text } : { output: text }),
@@ -253,7 +253,7 @@ export class Run {
         return await this.client.request<Answer>("POST", path, { body, retries, timeout: this.options.timeout ?? 2000 });
       } catch (error) {
         this.isLost = true;
-        this.warn("the memory does not answer, and the run goes on without it", error);
+        this.warn("the run goes on without memory", error);
         return undefined;
       }
     };

@@ -14,6 +14,8 @@ const VARYING = /\d{3}|\d:\d\d|[\\/@]|:\/\//;
 const CHOICE_CHARS = 40;
 const CHOICE_WORDS = 3;
 const STRATEGY_CHARS = 600;
+/** Tools that keep a list of what is to be done: steps, but no part of a strategy. */
+const PLANS = new Set(["write_todos", "write_todo", "todo_write", "todowrite", "update_plan"]);
 
 /**
  * Returns a call in words: `deploy(service, way="rolling")`.
@@ -64,7 +66,7 @@ export function errorIn(result: unknown): string | undefined {
   const code = [result.exitCode, result.exit_code, result.returncode].find((each) => typeof each === "number");
   const others = Object.keys(result).filter((name) => !["error", "message", "code", "status", "statusCode", "detail", "details"].includes(name));
   const isReport = Boolean(error) && others.length === 0;
-  if ([isError, is_error].includes(true) || [ok, success].includes(false) || (code !== undefined && code !== 0) || isReport) {
+  if ([isError, is_error, error].includes(true) || [ok, success].includes(false) || (code !== undefined && code !== 0) || isReport) {
     const said = [error, result.stderr, result.message, result.content].find(Boolean);
     return textOf(said ?? result) || "it reported an error";
   }
@@ -138,8 +140,10 @@ function strategyOf(steps: readonly ToolStep[]): string | null {
       if ((again.get(step.tool) ?? step.action) !== step.action) replaced.add(at);
     });
   });
-  const done = steps.filter((step, place) => step.ok !== false && !replaced.has(place));
+  const done = steps.filter((step, place) => step.ok !== false && !replaced.has(place) && isWork(step));
   return [...new Set(done.map((step) => step.action))].join(", then ").slice(0, STRATEGY_CHARS) || null;
 }
 
+const isWork = ({ tool, arguments: given }: ToolStep): boolean =>
+  !PLANS.has(tool.toLowerCase()) && !(tool.toLowerCase() === "task" && "subagent_type" in given);
 const repairs = (later: ToolStep, failed: ToolStep): boolean => later.tool === failed.tool && later.ok === true;

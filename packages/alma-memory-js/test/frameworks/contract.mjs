@@ -148,7 +148,7 @@ export function contract(name, play) {
       const said = await play({ client: as, options: { agent: "omar", timeout: 500 }, task: "Deploy the radio", turn });
       assert.equal(said, "It is live.");
       await server.run();
-      assert.equal(lines.filter((line) => line.includes("goes on without it")).length, 1, lines.join("\n"));
+      assert.equal(lines.filter((line) => line.includes("goes on without memory")).length, 1, lines.join("\n"));
       assert.equal((await run({ agent: "omar", task: "Deploy the radio", ways: ["blue-green"] })).record.steps.length, 1);
     });
 
