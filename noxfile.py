@@ -572,6 +572,22 @@ def server(session: nox.Session) -> None:
 
 
 @session(
+    "packages/alma-memory-js",
+    "tests/js",
+    "docs/guides/typescript.md",
+    installs=("alma-server",),
+    reads=("docs/reference/openapi.json",),
+    below=Extent.CONTRACTS,
+)
+def js(session: nox.Session) -> None:
+    """The TypeScript client on the machine's Node.js, against real servers."""
+    npm = shutil.which("npm") or session.skip("npm is not installed, so the TypeScript client is not tested")
+    session.run(npm, "ci", "--prefix", "packages/alma-memory-js", "--no-progress", "--loglevel=error", external=True)
+    sync(session, "--package", "alma-server", "--group", "test")
+    run_suites(session, "tests/js", contracts=("tests/js/test_client.py::test_the_suites_of_the_client_pass[calls.test.mjs]",))
+
+
+@session(
     "packages/alma-mcp", "tests/mcp", "docs/guides/mcp.md", installs=("alma-mcp",), reads=("benchmarks",), below=Extent.CONTRACTS
 )
 def mcp(session: nox.Session) -> None:

@@ -24,6 +24,9 @@ MOST_WHOLE = 3
 """Sessions that may run as a whole though they have contracts. More would take a change through all packages beyond 15 minutes on two processors
 (28 November 2026, `nox -s langchain` in one worker: 144 seconds of tests, of which its contracts are 23)."""
 
+MADE = frozenset({"__pycache__", "dist", "node_modules"})
+"""Folders that sessions write into a package."""
+
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([\w\s,.-]*)\])?")
 
 
@@ -170,7 +173,7 @@ def read_projects(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def take_digest(path: Path) -> str:
-    """Returns a digest of a file, or of the names and contents in a folder but for hidden and compiled ones."""
+    """Returns a digest of a file, or of the names and contents in a folder but for hidden ones and those that sessions make."""
     digest = hashlib.sha256()
     for file in sorted(_list_files(path)):
         content = file.read_bytes()
@@ -184,7 +187,7 @@ def _list_files(path: Path) -> Iterator[Path]:
         yield path
         return
     for each in path.iterdir():
-        if not each.name.startswith(".") and each.name != "__pycache__":
+        if not each.name.startswith(".") and each.name not in MADE:
             yield from _list_files(each)
 
 

@@ -177,8 +177,9 @@ def test_a_digest_is_of_what_is_kept_and_not_of_what_tools_leave(tmp_path: Path)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "module.py").write_text("1")
-    (tmp_path / "two/__pycache__").mkdir()
-    (tmp_path / "two/__pycache__/module.pyc").write_text("compiled")
+    for made in ("__pycache__", "dist", "node_modules"):
+        (tmp_path / "two" / made).mkdir()
+        (tmp_path / "two" / made / "module.pyc").write_text("made")
     (tmp_path / "two/.hypothesis").write_text("examples")
     assert take_digest(tmp_path / "one") == take_digest(tmp_path / "two")
 
