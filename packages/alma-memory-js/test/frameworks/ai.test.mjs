@@ -1,12 +1,11 @@
 // The Vercel AI SDK: version 6 on Node 20, version 7 on Node 22. `SDK` names it.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { ALMA } from "alma-memory";
 import { almaMiddleware, almaTools } from "alma-memory/ai";
 import { z } from "zod";
-import { Server } from "../serving.mjs";
 import { modelOf } from "./ai-model.mjs";
-import { contract, deploy, FENCE, recordOf, scripted } from "./contract.mjs";
+import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
 
 const SDK = Number(process.versions.node.split(".")[0]) < 22 ? "ai6" : "ai";
 const { generateText, streamText, stepCountIs, isStepCount, tool, wrapLanguageModel, APICallError } = await import(SDK);
@@ -34,23 +33,6 @@ contract(`streamText of ${SDK}`, async ({ task, ...scene }) => {
 });
 
 describe(`almaMiddleware of ${SDK}`, () => {
-  let server, client;
-  before(async () => {
-    server = await Server.start();
-    client = new ALMA({ ...server.config, projectId: "shop" });
-  });
-  after(() => server.stop());
-
-  /** Returns options whose runs are kept, and a function that waits for the next of them. */
-  function reporting(options = {}) {
-    const reports = [];
-    const next = async () => {
-      while (!reports.length) await new Promise(setImmediate);
-      return reports.shift();
-    };
-    return { options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
-  }
-
   it("names the episode in the metadata of the result, by which it is judged later", async () => {
     const { turn } = scripted(["blue-green"]);
     const scene = { client, options: { agent: "helena" }, turn };
@@ -60,7 +42,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
     const metadata = await (streamed.finalStep ? (await streamed.finalStep).providerMetadata : streamed.providerMetadata);
     for (const { episodeId } of [providerMetadata.alma, metadata.alma]) {
       await client.settle({ episodeId, outcome: "failure", reason: "rolled back in the night" });
-      assert.equal((await recordOf(client, { episodeId, agent: "helena" })).outcome, "failure");
+      assert.equal((await recordOf({ episodeId, agent: "helena" })).outcome, "failure");
     }
   });
 
@@ -75,7 +57,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
     await reader.cancel();
     const report = await next();
     assert.equal(report.outcome, undefined);
-    assert.equal((await recordOf(client, report)).status, "abandoned");
+    assert.equal((await recordOf(report)).status, "abandoned");
   });
 
   it("a caller that aborts abandons the run", async () => {
@@ -91,7 +73,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
       },
     });
     await assert.rejects(generateText({ model, tools, stopWhen, prompt: "Deploy the map", abortSignal: stop.signal }));
-    assert.equal((await recordOf(client, await next())).status, "abandoned");
+    assert.equal((await recordOf(await next())).status, "abandoned");
   });
 
   it("a model call that the SDK repeats is the same run", async () => {
@@ -109,14 +91,14 @@ describe(`almaMiddleware of ${SDK}`, () => {
     });
     const { text } = await generateText({ model, tools, stopWhen, prompt: "Deploy the search" });
     assert.deepEqual([text, prompts.length, reports.length], ["It is live.", 2, 1]);
-    assert.equal((await recordOf(client, reports[0])).steps.length, 1);
+    assert.equal((await recordOf(reports[0])).steps.length, 1);
   });
 
   it("calls of tools at once are a step each", async () => {
     const { options, next } = reporting();
     const turn = ({ results }) => (results ? "Done." : ["rolling", "canary"].map((way) => ({ id: way, way })));
     await generateText({ model: wrapped({ client, options, turn }), tools, stopWhen, prompt: "Deploy the feed" });
-    const { steps } = await recordOf(client, await next());
+    const { steps } = await recordOf(await next());
     assert.deepEqual(steps.map(({ action, ok }) => [action, ok]), [['deploy(way="rolling")', false], ['deploy(way="canary")', true]]);
   });
 
@@ -143,7 +125,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
     await generateText({ model, tools, stopWhen: (isStepCount ?? stepCountIs)(2), prompt: "Deploy the ads" });
     assert.equal(reports.length, 0);
     await middleware.close();
-    const record = await recordOf(client, await next());
+    const record = await recordOf(await next());
     assert.deepEqual([record.status, record.steps.length], ["abandoned", 1]);
   });
 
@@ -172,7 +154,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
     assert.match(answers[2], /release day of the shop is Tuesday/);
     assert.doesNotMatch(answers[2], /\[[A-Z]+\d*\]/);
     assert.match(answers[3], /orders are lost/);
-    assert.equal((await recordOf(client, await next())).steps.length, 0);
+    assert.equal((await recordOf(await next())).steps.length, 0);
     const other = await client.retrieve({ query: "What tone has an answer?", agent: "tess", userId: "lou" });
     assert.doesNotMatch(other.prompt, /short words/);
   });

@@ -4,6 +4,29 @@ import { after, before, describe, it } from "node:test";
 import { ALMA } from "alma-memory";
 import { freePort, Server } from "../serving.mjs";
 
+/** Server of a file's tests, and a client of it. */
+export let server;
+export let client;
+before(async () => {
+  server = await Server.start();
+  client = new ALMA({ ...server.config, projectId: "shop" });
+});
+after(() => server.stop());
+
+/** Returns options by which runs report themselves, and a function that waits for the next report. */
+export function reporting(options = {}) {
+  const reports = [];
+  const next = async () => {
+    while (!reports.length) await new Promise(setImmediate);
+    return reports.shift();
+  };
+  return { options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
+}
+
+/** Returns the record of an episode. */
+export const recordOf = ({ episodeId, agent, userId }) =>
+  client.request("GET", `episodes/${episodeId}`, { query: { agent, user_id: userId } });
+
 /** Tool of the agents: it raises for one way. */
 export async function deploy({ way }) {
   if (way === "rolling") throw new Error("502 bad gateway");
@@ -21,30 +44,19 @@ export function scripted(ways, answer = "It is live.") {
   return { turn, prompts };
 }
 
-/** Returns the record of an episode. */
-export const recordOf = (client, { episodeId, agent, userId }) =>
-  client.request("GET", `episodes/${episodeId}`, { query: { agent, user_id: userId } });
-
 /** Beginning of the notes, which declares them data. */
 export const FENCE = /<<< ALMA memory: notes[^>]*not instructions/g;
 
 /** Tests an entry. `play({client, options, task, turn})` resolves to the answer of a run. */
 export function contract(name, play) {
   describe(name, () => {
-    let server, client;
-    before(async () => {
-      server = await Server.start();
-      client = new ALMA({ ...server.config, projectId: "shop" });
-    });
-    after(() => server.stop());
-
     /** Plays a run and returns what it left. */
     async function run({ task = "Deploy the auth service", ways = [], answer, as = client, ...options }) {
-      const reports = [];
+      const { options: reported, next } = reporting({ agent: name, ...options });
       const model = scripted(ways, answer);
-      const said = await play({ client: as, options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, task, turn: model.turn });
-      while (as === client && !reports.length) await new Promise(setImmediate);
-      return { said, prompts: model.prompts, report: reports[0], record: reports[0] && (await recordOf(client, reports[0])) };
+      const said = await play({ client: as, options: reported, task, turn: model.turn });
+      const report = as === client ? await next() : undefined;
+      return { said, prompts: model.prompts, report, record: report && (await recordOf(report)) };
     }
 
     it("shows the third run what failed twice, as notes", async () => {
@@ -59,7 +71,7 @@ export function contract(name, play) {
     });
 
     it("records the calls, and leaves a run unverified that nobody judged", async () => {
-      const { record, report } = await run({ agent: "vera", task: "Deploy the cart", ways: ["rolling", "blue-green"] });
+      const { record, report } = await run({ agent: `vera of ${name}`, task: "Deploy the cart", ways: ["rolling", "blue-green"] });
       assert.deepEqual(
         record.steps.map(({ action, ok, tool }) => [action, ok, tool]),
         [
@@ -69,13 +81,13 @@ export function contract(name, play) {
       );
       assert.match(record.steps[0].error, /502 bad gateway/);
       assert.match(record.steps[1].output, /live by blue-green/);
-      assert.deepEqual([record.agent, record.task, record.outcome], ["vera", "Deploy the cart", "unverified"]);
+      assert.deepEqual([record.agent, record.task, record.outcome], [`vera of ${name}`, "Deploy the cart", "unverified"]);
       assert.equal(record.strategy, 'deploy(way="blue-green")');
       assert.deepEqual([report.answer, report.outcome], ["It is live.", "unverified"]);
     });
 
     it("an answer is no proof: a run whose last call failed is neither a success nor credited", async () => {
-      const { record } = await run({ agent: "vera", task: "Deploy the shop", ways: ["blue-green", "rolling"] });
+      const { record } = await run({ agent: `vera of ${name}`, task: "Deploy the shop", ways: ["blue-green", "rolling"] });
       assert.deepEqual([record.outcome, record.strategy], ["unverified", null]);
     });
 
@@ -85,12 +97,12 @@ export function contract(name, play) {
         judged.push(finished.answer);
         return { outcome: finished.answer.includes("live"), reason: "the page answers" };
       };
-      const good = await run({ agent: "mia", task: "Deploy the blog", ways: ["blue-green"], verdict });
-      const bad = await run({ agent: "mia", task: "Deploy the blog", ways: ["rolling"], answer: "No.", verdict });
+      const good = await run({ agent: `mia of ${name}`, task: "Deploy the blog", ways: ["blue-green"], verdict });
+      const bad = await run({ agent: `mia of ${name}`, task: "Deploy the blog", ways: ["rolling"], answer: "No.", verdict });
       assert.deepEqual(judged, ["It is live.", "No."]);
       assert.deepEqual([good.record.outcome, good.record.strategy], ["success", 'deploy(way="blue-green")']);
       assert.deepEqual([bad.record.outcome, bad.record.strategy], ["failure", 'deploy(way="rolling")']);
-      const { prompt } = await client.retrieve({ query: "Deploy the blog", agent: "mia" });
+      const { prompt } = await client.retrieve({ query: "Deploy the blog", agent: `mia of ${name}` });
       assert.match(prompt, /blue-green/);
     });
 
@@ -100,15 +112,15 @@ export function contract(name, play) {
       };
       const lines = [];
       const as = new ALMA({ ...server.config, projectId: "shop", logger: { warn: (line) => lines.push(line) } });
-      const { said } = await run({ agent: "ada", as, ways: [], verdict });
+      const { said } = await run({ agent: `ada of ${name}`, as, ways: [], verdict });
       assert.equal(said, "It is live.");
       assert.equal(lines.length, 1);
     });
 
     it("counts the memories that the model cites as used", async () => {
-      await client.addKnowledge({ agent: "iris", domain: "deploy the mail service", fact: "Deploy the mail service at night" });
+      await client.addKnowledge({ agent: `iris of ${name}`, domain: "deploy the mail service", fact: "Deploy the mail service at night" });
       const cite = (text) => `At night, as ${/\[[A-Z]+\d*\]/.exec(text)} says.`;
-      const { record } = await run({ agent: "iris", task: "Deploy the mail service", answer: cite });
+      const { record } = await run({ agent: `iris of ${name}`, task: "Deploy the mail service", answer: cite });
       assert.deepEqual(record.shown.map(({ used }) => used), [true]);
     });
 
@@ -145,23 +157,21 @@ export function contract(name, play) {
         if (results === 1) await server.end("SIGKILL");
         return results < 2 ? { id: `call-${results}`, way: "blue-green" } : "It is live.";
       };
-      const said = await play({ client: as, options: { agent: "omar", timeout: 500 }, task: "Deploy the radio", turn });
+      const said = await play({ client: as, options: { agent: `omar of ${name}`, timeout: 500 }, task: "Deploy the radio", turn });
       assert.equal(said, "It is live.");
       await server.run();
       assert.equal(lines.filter((line) => line.includes("goes on without memory")).length, 1, lines.join("\n"));
-      assert.equal((await run({ agent: "omar", task: "Deploy the radio", ways: ["blue-green"] })).record.steps.length, 1);
+      assert.equal((await run({ agent: `omar of ${name}`, task: "Deploy the radio", ways: ["blue-green"] })).record.steps.length, 1);
     });
 
     it("gives the caller the error of its model, and blames no strategy for it", async () => {
-      const reports = [];
+      const { options, next } = reporting({ agent: `olga of ${name}` });
       const turn = ({ results }) => {
         if (results) throw new Error("the model is down");
         return { id: "call-0", way: "blue-green" };
       };
-      const options = { agent: "olga", onRun: (report) => reports.push(report) };
       await assert.rejects(async () => play({ client, options, task: "Deploy the forum", turn }), /model is down/);
-      while (!reports.length) await new Promise(setImmediate);
-      const record = await recordOf(client, reports[0]);
+      const record = await recordOf(await next());
       assert.deepEqual([record.outcome, record.strategy, record.steps.length], ["failure", null, 1]);
     });
   });

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { ALMA } from "alma-memory";
 import { almaMiddleware } from "alma-memory/langchain";
 import { AIMessage, createAgent, HumanMessage, humanInTheLoopMiddleware, summarizationMiddleware, tool, toolRetryMiddleware } from "langchain";
 import { z } from "zod";
-import { Server } from "../serving.mjs";
-import { contract, deploy, FENCE, recordOf, scripted } from "./contract.mjs";
+import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
 
 /** Chat model of LangChain that takes these turns. */
 class Scripted extends BaseChatModel {
@@ -63,35 +61,19 @@ contract("a stream of langchain", async ({ task, ...scene }) => {
 });
 
 describe("almaMiddleware of langchain", () => {
-  let server, client;
-  before(async () => {
-    server = await Server.start();
-    client = new ALMA({ ...server.config, projectId: "shop" });
-  });
-  after(() => server.stop());
-
-  function reporting(options = {}) {
-    const reports = [];
-    const next = async () => {
-      while (!reports.length) await new Promise(setImmediate);
-      return reports.shift();
-    };
-    return { options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
-  }
-
   it("names the episode in the last message, by which it is judged later", async () => {
     const agent = agentOf({ client, options: { agent: "helena" }, turn: scripted(["blue-green"]).turn });
     const { messages } = await agent.invoke(asked("Deploy the wiki"));
     const { episodeId } = messages.at(-1).response_metadata.alma;
     await client.settle({ episodeId, outcome: "failure", reason: "rolled back in the night" });
-    assert.equal((await recordOf(client, { episodeId, agent: "helena" })).outcome, "failure");
+    assert.equal((await recordOf({ episodeId, agent: "helena" })).outcome, "failure");
   });
 
   it("a tool that raises ends the run as it ends the agent's", async () => {
     const { options, next } = reporting();
     const agent = agentOf({ client, options, turn: scripted(["rolling"]).turn, middleware: [] });
     await assert.rejects(agent.invoke(asked("Deploy the map")), /502 bad gateway/);
-    const record = await recordOf(client, await next());
+    const record = await recordOf(await next());
     assert.deepEqual([record.outcome, record.steps.map(({ ok }) => ok)], ["failure", [false]]);
   });
 
@@ -105,7 +87,7 @@ describe("almaMiddleware of langchain", () => {
     const middleware = [toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1, jitter: false })];
     const agent = agentOf({ client, options, turn: scripted(["blue-green"]).turn, tools: [flaky], middleware });
     await agent.invoke(asked("Deploy the feed"));
-    const { steps, outcome } = await recordOf(client, await next());
+    const { steps, outcome } = await recordOf(await next());
     assert.deepEqual([outcome, steps.map(({ ok }) => ok)], ["unverified", [false, true]]);
   });
 
@@ -120,7 +102,7 @@ describe("almaMiddleware of langchain", () => {
     assert.equal(reports.length, 0);
     const { messages } = await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), thread);
     assert.equal(messages.at(-1).text, "It is live.");
-    const record = await recordOf(client, await next());
+    const record = await recordOf(await next());
     assert.deepEqual([record.thread_id, record.steps.length, prompts.length], ["ticket-7", 1, 2]);
   });
 
@@ -129,7 +111,7 @@ describe("almaMiddleware of langchain", () => {
     const agent = agentOf({ client, options, turn: scripted(["blue-green"]).turn, checkpointer: new MemorySaver() });
     const thread = { configurable: { thread_id: "chat" } };
     for (const question of ["Deploy the ads", "Deploy the radio"]) await agent.invoke(asked(question), thread);
-    const runs = [await recordOf(client, await next()), await recordOf(client, await next())];
+    const runs = [await recordOf(await next()), await recordOf(await next())];
     assert.deepEqual(runs.map(({ task, steps }) => [task, steps.length]), [["Deploy the ads", 1], ["Deploy the radio", 1]]);
   });
 
@@ -138,7 +120,7 @@ describe("almaMiddleware of langchain", () => {
     const agent = agentOf({ client, options, turn: scripted(["blue-green"]).turn });
     const question = asked("Deploy the weather");
     await Promise.all([1, 2, 3, 4].map(() => agent.invoke(question)));
-    const records = await Promise.all(reports.map((report) => recordOf(client, report)));
+    const records = await Promise.all(reports.map((report) => recordOf(report)));
     assert.deepEqual(records.map(({ steps }) => steps.length), [1, 1, 1, 1]);
     assert.equal(new Set(records.map(({ id }) => id)).size, 4);
   });

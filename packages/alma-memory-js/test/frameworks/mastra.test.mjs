@@ -1,15 +1,13 @@
 // Mastra needs Node 22.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { Agent } from "@mastra/core/agent";
 import { RequestContext } from "@mastra/core/request-context";
 import { createTool } from "@mastra/core/tools";
-import { ALMA } from "alma-memory";
 import { almaProcessor } from "alma-memory/mastra";
 import { z } from "zod";
-import { Server } from "../serving.mjs";
 import { modelOf } from "./ai-model.mjs";
-import { contract, deploy, FENCE, recordOf, scripted } from "./contract.mjs";
+import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
 
 const tools = {
   deploy: createTool({ id: "deploy", description: "Deploys", inputSchema: z.object({ way: z.string() }), execute: (input) => deploy(input) }),
@@ -31,22 +29,6 @@ contract("stream of mastra", async ({ task, ...scene }) => {
 });
 
 describe("almaProcessor of mastra", () => {
-  let server, client;
-  before(async () => {
-    server = await Server.start();
-    client = new ALMA({ ...server.config, projectId: "shop" });
-  });
-  after(() => server.stop());
-
-  function reporting(options = {}) {
-    const reports = [];
-    const next = async () => {
-      while (!reports.length) await new Promise(setImmediate);
-      return reports.shift();
-    };
-    return { options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
-  }
-
   it("one processor serves an agent whose runs go on at the same time", async () => {
     const { options, reports } = reporting({ userId: (context) => context?.get("userId") });
     const agent = agentOf({ client, options, turn: scripted(["rolling", "blue-green"]).turn });
@@ -57,7 +39,7 @@ describe("almaProcessor of mastra", () => {
         return agent.generate(`Deploy the page of ${userId}`, { requestContext });
       }),
     );
-    const records = await Promise.all(reports.map((report) => recordOf(client, report)));
+    const records = await Promise.all(reports.map((report) => recordOf(report)));
     assert.deepEqual(
       records.map(({ user_id, task, steps }) => [user_id, task, steps.length]).sort(),
       ["ann", "bob", "cleo"].map((userId) => [userId, `Deploy the page of ${userId}`, 2]),
@@ -67,7 +49,7 @@ describe("almaProcessor of mastra", () => {
   it("a result that no model call was shown is a step, too", async () => {
     const { options, next } = reporting();
     await agentOf({ client, options, turn: scripted(["blue-green", "rolling", "canary"]).turn }).generate("Deploy the feed", { maxSteps: 2 });
-    const { steps, outcome } = await recordOf(client, await next());
+    const { steps, outcome } = await recordOf(await next());
     assert.deepEqual([outcome, steps.map(({ ok }) => ok)], ["unverified", [true, false]]);
   });
 
@@ -80,7 +62,7 @@ describe("almaProcessor of mastra", () => {
       return new Promise((_, reject) => reject(stop.signal.reason));
     };
     await agentOf({ client, options, turn }).generate("Deploy the map", { abortSignal: stop.signal }).catch(() => undefined);
-    assert.equal((await recordOf(client, await next())).status, "abandoned");
+    assert.equal((await recordOf(await next())).status, "abandoned");
   });
 
   it("what the caller and the thread get holds no notes", async () => {

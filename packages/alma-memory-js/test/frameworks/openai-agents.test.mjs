@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { Agent, handoff, MemorySession, OutputGuardrailTripwireTriggered, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
-import { ALMA } from "alma-memory";
 import { almaRun, almaTools } from "alma-memory/openai-agents";
 import { z } from "zod";
-import { Server } from "../serving.mjs";
-import { contract, deploy, FENCE, recordOf, scripted } from "./contract.mjs";
+import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
 
 setTracingDisabled(true);
 
@@ -38,6 +36,7 @@ const errorFunction = (_context, error) => `${error}`;
 const tools = [tool({ name: "deploy", description: "Deploys", parameters: z.object({ way: z.string() }), execute: deploy, errorFunction })];
 const agentOf = (turn, more = {}) => new Agent({ name: "helena", instructions: "Be brief", model: new Scripted(turn), tools, ...more });
 const runner = () => new Runner();
+const reportingRun = (options) => reporting({ runner, ...options });
 
 contract("run of @openai/agents", async ({ client, options, task, turn }) => {
   const run = almaRun(client, { runner, ...options });
@@ -53,37 +52,21 @@ contract("a streamed run of @openai/agents", async ({ client, options, task, tur
 });
 
 describe("almaRun of @openai/agents", () => {
-  let server, client;
-  before(async () => {
-    server = await Server.start();
-    client = new ALMA({ ...server.config, projectId: "shop" });
-  });
-  after(() => server.stop());
-
-  function reporting(options = {}) {
-    const reports = [];
-    const next = async () => {
-      while (!reports.length) await new Promise(setImmediate);
-      return reports.shift();
-    };
-    return { options: { runner, agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
-  }
-
   it("a failure that the SDK words itself is one", async () => {
-    const { options, next } = reporting();
+    const { options, next } = reportingRun();
     const worded = tool({ name: "deploy", description: "Deploys", parameters: z.object({ way: z.string() }), execute: deploy });
     await almaRun(client, options)(agentOf(scripted(["rolling"]).turn, { tools: [worded] }), "Deploy the feed");
-    assert.deepEqual((await recordOf(client, await next())).steps.map(({ ok }) => ok), [false]);
+    assert.deepEqual((await recordOf(await next())).steps.map(({ ok }) => ok), [false]);
   });
 
   it("an agent that takes a hand-off learns under its own name", async () => {
-    const { options, reports } = reporting();
+    const { options, reports } = reportingRun();
     const { turn, prompts } = scripted(["blue-green"], "Paul made it live.");
     await client.addKnowledge({ agent: "paul", domain: "deploy", fact: "Deploy the shop with the key of paul" });
     const paul = agentOf(turn, { name: "paul" });
     const first = agentOf(({ results }) => (results ? "?" : { id: "h", name: "transfer_to_paul", input: {} }), { handoffs: [handoff(paul)] });
     await almaRun(client, options)(first, "Deploy the shop");
-    const records = await Promise.all(reports.map((report) => recordOf(client, report)));
+    const records = await Promise.all(reports.map((report) => recordOf(report)));
     assert.deepEqual(
       records.map(({ agent, strategy, steps }) => [agent, strategy, steps.length]).sort(),
       [["helena", null, 0], ["paul", 'deploy(way="blue-green")', 1]],
@@ -93,17 +76,17 @@ describe("almaRun of @openai/agents", () => {
   });
 
   it("a guardrail that trips ends the run as a failure with its reason", async () => {
-    const { options, next } = reporting();
+    const { options, next } = reportingRun();
     const guard = { name: "no boasting", execute: async () => ({ tripwireTriggered: true, outputInfo: {} }) };
     const agent = agentOf(scripted([]).turn, { outputGuardrails: [guard] });
     await assert.rejects(almaRun(client, options)(agent, "Deploy the ads"), OutputGuardrailTripwireTriggered);
-    const { outcome, error } = await recordOf(client, await next());
+    const { outcome, error } = await recordOf(await next());
     assert.equal(outcome, "failure");
     assert.match(error, /guardrail/i);
   });
 
   it("no session stores the notes, and filters of the caller are used", async () => {
-    const { options } = reporting({ agent: "nora" });
+    const { options } = reportingRun({ agent: "nora" });
     await client.addKnowledge({ agent: "nora", domain: "greeting", fact: "The greeting of the house is Moin" });
     const session = new MemorySession();
     const { turn, prompts } = scripted([], "Moin");
@@ -122,22 +105,22 @@ describe("almaRun of @openai/agents", () => {
   });
 
   it("a run that waits for an approval is abandoned, and its steps stay", async () => {
-    const { options, next } = reporting();
+    const { options, next } = reportingRun();
     const careful = tool({ name: "deploy", description: "Deploys", parameters: z.object({ way: z.string() }), execute: deploy, needsApproval: async (_context, { way }) => way === "canary" });
     const result = await almaRun(client, options)(agentOf(scripted(["blue-green", "canary"]).turn, { tools: [careful] }), "Deploy the map");
     assert.equal(result.interruptions.length, 1);
-    const { status, steps } = await recordOf(client, await next());
+    const { status, steps } = await recordOf(await next());
     assert.deepEqual([status, steps.length], ["abandoned", 1]);
     result.state.approve(result.interruptions[0]);
     assert.equal((await almaRun(client, options)(agentOf(scripted([]).turn), result.state)).finalOutput, "It is live.");
   });
 
   it("a reader that leaves its stream abandons the run", async () => {
-    const { options, next } = reporting();
+    const { options, next } = reportingRun();
     const result = await almaRun(client, options)(agentOf(scripted(["blue-green"]).turn), "Deploy the radio", { stream: true });
     for await (const _ of result) break;
     await result.completed.catch(() => undefined);
-    assert.equal((await recordOf(client, await next())).status, "abandoned");
+    assert.equal((await recordOf(await next())).status, "abandoned");
   });
 
   it("gives the model tools to recall and to save", async () => {
@@ -145,11 +128,11 @@ describe("almaRun of @openai/agents", () => {
       { name: "save_fact", input: { topic: "release", fact: "The release day of the shop is Tuesday" } },
       { name: "recall_memory", input: { query: "When is the release day of the shop?" } },
     ];
-    const { options, next } = reporting({ agent: "tess" });
+    const { options, next } = reportingRun({ agent: "tess" });
     const { turn, prompts } = scripted([]);
     const ask = (given) => (given.results < asked.length ? { id: `call-${given.results}`, ...asked[given.results] } : turn(given));
     await almaRun(client, options)(agentOf(ask, { tools: almaTools(client, { agent: "tess" }) }), "Look after the memory");
     assert.match(prompts[0], /Saved\..*release day of the shop is Tuesday/s);
-    assert.equal((await recordOf(client, await next())).steps.length, 0);
+    assert.equal((await recordOf(await next())).steps.length, 0);
   });
 });
