@@ -6,6 +6,7 @@ import { Tokens, Webhooks } from "./managing.js";
 import { memory, retrieved } from "./memories.js";
 import { type Ask, Transport } from "./transport.js";
 import type * as T from "./types.js";
+import type * as W from "./workflow-types.js";
 import * as workflows from "./workflows.js";
 
 type Schemas = T.Schemas;
@@ -225,42 +226,42 @@ export class ALMA {
   // Workflows
 
   /** Stores the state of a workflow. One that is equal to the newest of its branch is not stored again. */
-  async checkpoint(options: workflows.CheckpointOptions): Promise<workflows.CheckpointResponse> {
+  async checkpoint(options: W.CheckpointOptions): Promise<W.CheckpointResponse> {
     return workflows.checkpoint(this.to, options);
   }
 
   /** Returns the newest checkpoint of a workflow, or of a branch, a node or a name of it. */
-  async resume(options: workflows.ResumeOptions): Promise<workflows.ResumeResponse> {
+  async resume(options: W.ResumeOptions): Promise<W.ResumeResponse> {
     return workflows.resume(this.to, options);
   }
 
   /** Returns one state made of several. Stores nothing. */
-  async mergeStates(options: workflows.MergeStatesOptions): Promise<workflows.MergeStatesResponse> {
+  async mergeStates(options: W.MergeStatesOptions): Promise<W.MergeStatesResponse> {
     return workflows.mergeStates(this.to, options);
   }
 
   /** Stores the outcome of a whole workflow. */
-  async workflowLearn(options: workflows.WorkflowLearnOptions): Promise<workflows.WorkflowLearnResponse> {
+  async workflowLearn(options: W.WorkflowLearnOptions): Promise<W.WorkflowLearnResponse> {
     return workflows.workflowLearn(this.to, options);
   }
 
   /** Records a product of a workflow. The same type and reference again replaces the record. */
-  async linkArtifact(options: workflows.LinkArtifactOptions): Promise<workflows.LinkArtifactResponse> {
+  async linkArtifact(options: W.LinkArtifactOptions): Promise<W.LinkArtifactResponse> {
     return workflows.linkArtifact(this.to, options);
   }
 
   /** Returns the products of a workflow, oldest first. */
-  async getArtifacts(options: workflows.GetArtifactsOptions): Promise<workflows.GetArtifactsResponse> {
+  async getArtifacts(options: W.GetArtifactsOptions): Promise<W.GetArtifactsResponse> {
     return workflows.getArtifacts(this.to, options);
   }
 
   /** Erases old checkpoints for good: of one workflow, or of all. The newest of each branch stay. */
-  async cleanupCheckpoints(options: workflows.CleanupCheckpointsOptions = {}): Promise<workflows.CleanupCheckpointsResponse> {
+  async cleanupCheckpoints(options: W.CleanupCheckpointsOptions = {}): Promise<W.CleanupCheckpointsResponse> {
     return workflows.cleanupCheckpoints(this.to, options);
   }
 
   /** Returns what matters for a step: of its workflow, of the agent, or of all that the agent may read. */
-  async retrieveScoped(options: workflows.RetrieveScopedOptions): Promise<workflows.RetrieveScopedResponse> {
+  async retrieveScoped(options: W.RetrieveScopedOptions): Promise<W.RetrieveScopedResponse> {
     const [call] = split(options);
     const found = await this.to.json<T.Answer<Schemas["Retrieved"]>>({
       ...call,
@@ -272,7 +273,7 @@ export class ALMA {
   }
 
   /** Not built yet: rejects with `NotImplementedError`. */
-  async consolidate(_options: workflows.ConsolidateOptions = {}): Promise<never> {
+  async consolidate(_options: W.ConsolidateOptions = {}): Promise<never> {
     throw new NotImplementedError("ALMA does not consolidate memories yet; rules are counted from all outcomes without it");
   }
 

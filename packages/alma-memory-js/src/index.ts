@@ -15,4 +15,4 @@ export type {
 export type * from "./types.js";
 export { FeedbackSignal } from "./types.js";
 export { VERSION } from "./version.js";
-export type * from "./workflows.js";
+export type * from "./workflow-types.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
@@ -14,6 +14,8 @@ import { Server } from "./serving.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TYPES = join(ROOT, "node_modules", "@types");
 const PUBLISHED_ADDRESS = "http://localhost:8765";
+const ANY_ADDRESS = /http:\/\/(localhost|127\.0\.0\.1):8765/;
+const OFFLINE = ["--offline", "--no-audit", "--no-fund", "--no-package-lock"];
 const MOST_BYTES = 8_000;
 let folder, tarball, server;
 
@@ -38,7 +40,7 @@ async function installed(name, ...files) {
     assert.ok(text.includes(PUBLISHED_ADDRESS));
     await writeFile(join(program, file), text.replaceAll(PUBLISHED_ADDRESS, server.baseUrl));
   }
-  await run(program, "npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", tarball);
+  await run(program, "npm", "install", ...OFFLINE, tarball);
   return program;
 }
 
@@ -66,8 +68,9 @@ it("the package passes publint and are-the-types-wrong, and has no dependencies"
   await tool(ROOT, "@arethetypeswrong/cli/dist/index.js", tarball, "--profile", "node16");
 });
 
-it("the types are those of the server's document", async () => {
+it("the types are those of the server's document, and the reference is of the sources", async () => {
   await node(ROOT, "scripts/generate.mjs", "--check");
+  await node(ROOT, "scripts/reference.mjs", "--check");
 });
 
 it("the quick start of the published README runs, as an ES module", async () => {
@@ -90,6 +93,21 @@ it("all examples of the published README compile strictly, and run", async () =>
   assert.match(said, /Invalid input: topK - topK: /);
   await node(program, "required.cjs");
 });
+
+for (const page of ["docs/guides/typescript.md", "packages/alma-memory-js/README.md"]) {
+  it(`the blocks of ${page} compile, and run from top to bottom`, async () => {
+    const text = await readFile(join(ROOT, "..", "..", page), "utf8");
+    const blocks = [...text.matchAll(/^```typescript\n(.*?)^```$/gms)].map(([, block]) => block);
+    const program = join(folder, page.replaceAll(/\W/g, "-"));
+    await mkdir(program);
+    await writeFile(join(program, "package.json"), '{ "private": true, "type": "module" }');
+    await writeFile(join(program, "main.ts"), blocks.join("\n").replace(ANY_ADDRESS, server.baseUrl).replace('"shop"', '"my-project"'));
+    await run(program, "npm", "install", ...OFFLINE, tarball);
+    const options = ["--module", "node16", "--target", "es2022", "--strict", "--exactOptionalPropertyTypes", "--types", "node", "--typeRoots", TYPES];
+    await tool(program, "typescript/bin/tsc", ...options, "main.ts");
+    await node(program, "main.js");
+  });
+}
 
 it("a bundler resolves the types, and the client stays small", async () => {
   const program = await installed("bundler");
