@@ -1,7 +1,7 @@
 // Three runs of a LangChain agent on one task: the third is warned by what failed twice.
 //
-// Needs Node.js 20 or later, `npm install alma-memory langchain @langchain/core zod`, and `alma serve`, whose address and token are in
-// ALMA_URL and ALMA_TOKEN. The model follows a script, so that it needs no key; put `"openai:gpt-5-mini"` or another in its place.
+// Needs Node.js 20 or later, `npm install alma-memory langchain @langchain/core zod`, and `alma serve`, with a token of it in
+// ALMA_TOKEN. The model follows a script, so that it needs no key; put `"openai:gpt-5-mini"` or another in its place.
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import { ALMA } from "alma-memory";
@@ -9,7 +9,7 @@ import { almaMiddleware } from "alma-memory/langchain";
 import { AIMessage, createAgent, tool, toolRetryMiddleware } from "langchain";
 import { z } from "zod";
 
-const alma = new ALMA({ baseUrl: process.env.ALMA_URL, token: process.env.ALMA_TOKEN });
+const alma = new ALMA({ baseUrl: process.env.ALMA_URL });
 
 const deploy = tool(
   async ({ way }) => {

@@ -1,6 +1,6 @@
 // Three runs of a Mastra agent on one task: the third is warned by what failed twice.
 //
-// Needs Node.js 22, `npm install alma-memory @mastra/core ai zod`, and `alma serve`, whose address and token are in ALMA_URL and
+// Needs Node.js 22, `npm install alma-memory @mastra/core ai zod`, and `alma serve`, with a token of it in
 // ALMA_TOKEN. The model follows a script, so that it needs no key; put `"openai/gpt-5-mini"` or another in its place.
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
@@ -9,7 +9,7 @@ import { ALMA } from "alma-memory";
 import { almaProcessor } from "alma-memory/mastra";
 import { z } from "zod";
 
-const alma = new ALMA({ baseUrl: process.env.ALMA_URL, token: process.env.ALMA_TOKEN });
+const alma = new ALMA({ baseUrl: process.env.ALMA_URL });
 
 const deploy = createTool({
   id: "deploy",

@@ -1,6 +1,6 @@
 // Three runs of an agent of the OpenAI Agents SDK on one task: the third is warned by what failed twice.
 //
-// Needs Node.js 20 or later, `npm install alma-memory @openai/agents zod`, and `alma serve`, whose address and token are in ALMA_URL and
+// Needs Node.js 20 or later, `npm install alma-memory @openai/agents zod`, and `alma serve`, with a token of it in
 // ALMA_TOKEN. The model follows a script, so that it needs no key; leave out `model` for one of OpenAI.
 import { Agent, type Model, type ModelRequest, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
 import { ALMA } from "alma-memory";
@@ -8,7 +8,7 @@ import { almaRun } from "alma-memory/openai-agents";
 import { z } from "zod";
 
 setTracingDisabled(true);
-const alma = new ALMA({ baseUrl: process.env.ALMA_URL, token: process.env.ALMA_TOKEN });
+const alma = new ALMA({ baseUrl: process.env.ALMA_URL });
 
 const deploy = tool({
   name: "deploy",

@@ -1,6 +1,6 @@
 // Three runs of an agent of the Vercel AI SDK on one task: the third is warned by what failed twice.
 //
-// Needs Node.js 22, `npm install alma-memory ai zod`, and `alma serve`, whose address and token are in ALMA_URL and ALMA_TOKEN. The model
+// Needs Node.js 22, `npm install alma-memory ai zod`, and `alma serve`, with a token of it in ALMA_TOKEN. The model
 // follows a script, so that it needs no key; put one of a provider in its place.
 import { generateText, isStepCount, tool, wrapLanguageModel } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
@@ -8,7 +8,7 @@ import { ALMA } from "alma-memory";
 import { almaMiddleware } from "alma-memory/ai";
 import { z } from "zod";
 
-const alma = new ALMA({ baseUrl: process.env.ALMA_URL, token: process.env.ALMA_TOKEN });
+const alma = new ALMA({ baseUrl: process.env.ALMA_URL });
 
 const deploy = tool({
   description: "Deploys the auth service.",

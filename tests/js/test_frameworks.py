@@ -1,5 +1,6 @@
 """Entries of the TypeScript client for agent frameworks: tests and examples, with the real frameworks and scripted models."""
 
+import json
 import os
 import re
 import shutil
@@ -63,8 +64,19 @@ def test_the_suites_of_the_entries_pass(suite: str, node: str) -> None:
     run(node, "--test", "--test-reporter=spec", f"test/frameworks/{suite}.test.mjs")
 
 
-def test_the_entries_fit_the_types_of_the_frameworks() -> None:
-    run(NODE, "node_modules/typescript/bin/tsc", "-p", "test/frameworks")
+def test_the_entries_and_the_code_of_the_guide_fit_the_types_of_the_frameworks(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "guides" / "typescript.md").read_text("utf-8")
+    blocks = re.findall(r"^```ts\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    files = {f"guide{number}.mts": block for number, block in enumerate(blocks)}
+    (tmp_path / "node_modules").symlink_to(MODULES, target_is_directory=True)
+    for name, content in {**files, "types.mts": (FRAMEWORKS / "types.ts").read_text("utf-8")}.items():
+        (tmp_path / name).write_text(content, "utf-8")
+    options = {"extends": str(FRAMEWORKS / "tsconfig.json"), "files": [*files, "types.mts"]}
+    (tmp_path / "tsconfig.json").write_text(json.dumps(options), "utf-8")
+
+    run(NODE, "node_modules/typescript/bin/tsc", "-p", str(tmp_path))
+
+    assert len(blocks) == 4
 
 
 def test_the_entries_import_no_framework() -> None:
