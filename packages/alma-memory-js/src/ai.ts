@@ -1,6 +1,6 @@
 import type { ALMA } from "./client.js";
 import { memoryTools, schemaOf, type ToolOptions } from "./memory-tools.js";
-import { beforeAnswer, lastAsked, newlyAnswered, type Prompt, textIn, withNotes } from "./prompts.js";
+import { beforeAnswer, isAsked, lastAsked, newlyAnswered, type Prompt, textIn, withNotes } from "./prompts.js";
 import { Run, type RunOptions, type Scope, scopeOf } from "./runs.js";
 
 export type { FinishedRun, Judgement, RunOptions, RunReport, ToolStep } from "./runs.js";
@@ -52,19 +52,29 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     const { prompt } = params;
     const known = runOf.get(prompt);
     if (known) return known;
-    const answered = newlyAnswered(prompt);
-    const question = textIn(lastAsked(beforeAnswer(prompt)));
-    const scope = scopeOf(client, options, params);
-    const waited = answered.flatMap(({ id }) => waiting.get(keyOf(scope, question, id)) ?? [])[0];
+    const waited = await takeUp(params);
     const task = textIn(lastAsked(prompt));
     if (!waited && !task) return undefined;
     const run = waited ?? (await Run.begin(client, options, { task, context: params }));
     if (!waited) params.abortSignal?.addEventListener("abort", () => void run.abandon("cancelled"), { once: true });
-    leave(run);
-    for (const call of answered) run.called(call);
+    if (!waited && !isAsked(prompt)) newlyAnswered(prompt).forEach((call) => run.called(call)); // of a run that another process began
     await run.settle();
     runOf.set(prompt, run);
     questionOf.set(run, task);
+    return run;
+  }
+
+  /** Returns the run that waits for answers of tools in this prompt, which are its steps. It is over if the user asks something new. */
+  async function takeUp(params: CallParams): Promise<Run | undefined> {
+    const { prompt } = params;
+    const answered = newlyAnswered(prompt);
+    const question = textIn(lastAsked(beforeAnswer(prompt)));
+    const scope = scopeOf(client, options, params);
+    const run = answered.flatMap(({ id }) => waiting.get(keyOf(scope, question, id)) ?? [])[0];
+    if (!run) return undefined;
+    for (const call of answered) run.called(call);
+    if (isAsked(prompt)) return void (await forget(run));
+    leave(run);
     return run;
   }
 
@@ -91,7 +101,7 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
 
   async function forget(run: Run): Promise<void> {
     leave(run);
-    await run.abandon("no model call followed those of tools");
+    await run.abandon("no model was shown the last answers of its tools");
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { ALMA } from "./client.js";
-import { lastAsked, newlyAnswered, type PromptMessage, type PromptPart, readOutput, textIn, withNotes } from "./prompts.js";
+import { isAsked, lastAsked, newlyAnswered, type PromptMessage, type PromptPart, readOutput, textIn, withNotes } from "./prompts.js";
 import { Run, type RunOptions } from "./runs.js";
 
 export type { FinishedRun, Judgement, RunOptions, RunReport, ToolStep } from "./runs.js";
@@ -36,7 +36,7 @@ export function almaProcessor(client: ALMA, options: RunOptions<RequestContext |
     if (known || !task) return known;
     const run = await Run.begin(client, options, { task, context: requestContext });
     abortSignal?.addEventListener("abort", () => void run.abandon("cancelled"), { once: true });
-    const begun = { run, seen: new Set<string>() };
+    const begun = { run, seen: new Set(isAsked(prompt) ? newlyAnswered(prompt).map(({ id }) => id) : []) };
     runs.set(state, begun);
     return begun;
   }

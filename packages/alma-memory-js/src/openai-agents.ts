@@ -1,4 +1,5 @@
 import type { ALMA } from "./client.js";
+import { ValidationError } from "./errors.js";
 import { memoryTools, type ToolOptions } from "./memory-tools.js";
 import { Run, type RunOptions, type ToolStep } from "./runs.js";
 import { textOf } from "./tool-calls.js";
@@ -34,9 +35,12 @@ export interface RunnerOptions<Runner extends AgentRunner> extends RunOptions<an
  * the run does.
  */
 export function almaRun<Runner extends AgentRunner>(client: ALMA, options: RunnerOptions<Runner>): Runner["run"] {
+  const used = new WeakSet<object>();
   return async (agent: Agent, input: unknown, given: { context?: unknown; callModelInputFilter?: Filter } = {}) => {
     const task = taskOf(input);
     const runner = options.runner();
+    if (used.has(runner)) throw new ValidationError("it returns the runner of another run; make one for each", "runner");
+    used.add(runner);
     if (!task) return runner.run(agent, input, given);
     const runId = crypto.randomUUID();
     const steps: ToolStep[] = [];

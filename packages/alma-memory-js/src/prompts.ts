@@ -40,6 +40,9 @@ export function withNotes<Given extends Prompt>(prompt: Given, notes: string): G
   return prompt.map((each) => (each === asked ? noted : each)) as readonly PromptMessage[] as Given;
 }
 
+/** Returns whether the user asks something behind the model's last message: a question of its own, whatever tools answered before it. */
+export const isAsked = (prompt: Prompt): boolean => lastAsked(prompt.slice(beforeAnswer(prompt).length)) !== undefined;
+
 /** Call of a tool whose answer the model has not seen before, with its id. */
 export interface AnsweredCall extends ReportedCall {
   id: string;

@@ -36,8 +36,8 @@ export function scopeOf<Context>(
 
 export type Outcome = Schemas["Verdict"];
 
-/** Verdict on a run, perhaps with its reason, which the next run on such a task is shown. `undefined`: not judged. */
-export type Judgement = Outcome | boolean | { outcome: Outcome | boolean; reason?: string | undefined } | undefined;
+/** Verdict on a run, perhaps with its reason, which the next run on such a task is shown. `null` and `undefined`: not judged. */
+export type Judgement = Outcome | boolean | { outcome: Outcome | boolean; reason?: string | undefined } | null | undefined;
 
 /** Run that has given its answer. */
 export interface FinishedRun {
@@ -171,7 +171,8 @@ export class Run {
     if (this.isOver || MEMORY_TOOLS.has(tool)) return;
     const given = this.cleaned(readArguments(call.arguments)) as Record<string, unknown>;
     const ok = isRefused ? undefined : isFailed ? false : this.outcomeOf(tool, result);
-    const text = this.stored(ok === false ? (errorIn(result) ?? textOf(result)) || "it failed" : textOf(result), TEXT_CHARS);
+    const said = ok === false ? withoutStack(errorIn(result) ?? textOf(result)) || "it failed" : textOf(result);
+    const text = this.stored(said, TEXT_CHARS);
     const step: ToolStep = {
       agent: this.agent,
       tool,
@@ -199,7 +200,7 @@ export class Run {
   async end(answer = ""): Promise<void> {
     await this.close(async () => {
       const said = this.options.verdict && this.episodeId ? await this.judge(answer, this.options.verdict) : undefined;
-      const { outcome, reason } = typeof said === "object" ? said : { outcome: said, reason: undefined };
+      const { outcome, reason } = typeof said === "object" && said ? said : { outcome: said, reason: undefined };
       const verdict = typeof outcome === "boolean" ? (outcome ? "success" : "failure") : (outcome ?? "unverified");
       const feedback = reason && this.stored(reason, TEXT_CHARS);
       return { outcome: verdict, ...creditOf(this.steps, this.agent, verdict), feedback: feedback || null };
@@ -209,7 +210,7 @@ export class Run {
   /** Ends the run by its error, which blames no strategy. A cancellation is no failure. */
   async fail(error: unknown): Promise<void> {
     if ((error as Error | undefined)?.name === "AbortError") return this.abandon("cancelled");
-    await this.close(() => ({ outcome: "failure", error: this.stored(textOf(error) || "it failed", TEXT_CHARS) }));
+    await this.close(() => ({ outcome: "failure", error: this.stored(withoutStack(textOf(error)) || "it failed", TEXT_CHARS) }));
   }
 
   /** Ends the run without a verdict. Nothing of it counts; its steps stay. */
@@ -290,3 +291,6 @@ export class Run {
     return value;
   }
 }
+
+/** Returns an error without the lines of its stack, which differ from machine to machine. */
+const withoutStack = (error: string): string => error.replace(/\n\s+at [^\n]+/g, "");

@@ -109,8 +109,8 @@ describe(`almaMiddleware of ${SDK}`, () => {
     const { turn, prompts } = scripted([], "Moin");
     const model = wrapped({ client, options, turn });
     for (const question of ["And the greeting at night?", undefined]) {
-      const { response } = await generateText({ model, messages });
-      messages.push(...response.messages);
+      const { response, responseMessages = response.messages } = await generateText({ model, messages });
+      messages.push(...responseMessages);
       if (question) messages.push({ role: "user", content: question });
     }
     assert.deepEqual([(await next()).task, (await next()).task], ["What is the greeting of the house?", "And the greeting at night?"]);
@@ -127,6 +127,30 @@ describe(`almaMiddleware of ${SDK}`, () => {
     await middleware.close();
     const record = await recordOf(await next());
     assert.deepEqual([record.status, record.steps.length], ["abandoned", 1]);
+  });
+
+  it("a new question ends a run that the SDK stopped, and is none of its steps", async () => {
+    const { options, next } = reporting();
+    const model = wrapped({ client, options, turn: scripted(["rolling", "blue-green"]).turn });
+    const messages = [{ role: "user", content: "Deploy the news" }];
+    for (const question of ["Deploy the games", undefined]) {
+      const { response, responseMessages = response.messages } = await generateText({ model, tools, stopWhen: (isStepCount ?? stepCountIs)(question ? 2 : 6), messages });
+      messages.push(...responseMessages, { role: "user", content: question });
+    }
+    const [stopped, asked] = [await recordOf(await next()), await recordOf(await next())];
+    assert.deepEqual([stopped.task, stopped.status, stopped.steps.map(({ ok }) => ok)], ["Deploy the news", "abandoned", [false, true]]);
+    assert.deepEqual([asked.task, asked.outcome, asked.steps.map(({ ok }) => ok)], ["Deploy the games", "unverified", [false, true]]);
+  });
+
+  it("another process goes on with a run where its tools answered", async () => {
+    const { options, next } = reporting();
+    const { turn } = scripted(["rolling", "blue-green"]);
+    const messages = [{ role: "user", content: "Deploy the quiz" }];
+    const { response, responseMessages = response.messages } = await generateText({ model: wrapped({ client, options, turn }), tools, stopWhen: (isStepCount ?? stepCountIs)(2), messages });
+    messages.push(...responseMessages);
+    await generateText({ model: wrapped({ client, options, turn }), tools, stopWhen, messages });
+    const { task, steps } = await recordOf(await next());
+    assert.deepEqual([task, steps.map(({ ok }) => ok)], ["Deploy the quiz", [true]]);
   });
 
   it("functions name the agent and the user of a call", async () => {

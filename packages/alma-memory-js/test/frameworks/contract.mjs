@@ -117,6 +117,10 @@ export function contract(name, play) {
       assert.equal(lines.length, 1);
     });
 
+    it("a verdict of nothing leaves the run unverified", async () => {
+      assert.equal((await run({ verdict: () => null })).record.outcome, "unverified");
+    });
+
     it("counts the memories that the model cites as used", async () => {
       await client.addKnowledge({ agent: `iris of ${name}`, domain: "deploy the mail service", fact: "Deploy the mail service at night" });
       const cite = (text) => `At night, as ${/\[[A-Z]+\d*\]/.exec(text)} says.`;

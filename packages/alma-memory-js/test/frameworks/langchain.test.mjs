@@ -45,7 +45,7 @@ const handled = {
   },
 };
 const agentOf = ({ client, options, turn, tools = [deploying(deploy)], middleware = [handled], ...more }) =>
-  createAgent({ model: new Scripted(turn), tools, middleware: [...middleware, almaMiddleware(client, options)], ...more });
+  createAgent({ model: new Scripted(turn), tools, systemPrompt: "Be brief.", middleware: [...middleware, almaMiddleware(client, options)], ...more });
 const asked = (task) => ({ messages: [new HumanMessage(task)] });
 
 contract("createAgent of langchain", async ({ task, ...scene }) => {
@@ -62,8 +62,9 @@ contract("a stream of langchain", async ({ task, ...scene }) => {
 
 describe("almaMiddleware of langchain", () => {
   it("names the episode in the last message, by which it is judged later", async () => {
-    const agent = agentOf({ client, options: { agent: "helena" }, turn: scripted(["blue-green"]).turn });
-    const { messages } = await agent.invoke(asked("Deploy the wiki"));
+    const { turn, prompts } = scripted(["blue-green"]);
+    const { messages } = await agentOf({ client, options: { agent: "helena" }, turn }).invoke(asked("Deploy the wiki"));
+    assert.deepEqual(prompts.map((text) => text.split("Be brief.").length), [2, 2]);
     const { episodeId } = messages.at(-1).response_metadata.alma;
     await client.settle({ episodeId, outcome: "failure", reason: "rolled back in the night" });
     assert.equal((await recordOf({ episodeId, agent: "helena" })).outcome, "failure");
@@ -89,6 +90,16 @@ describe("almaMiddleware of langchain", () => {
     await agent.invoke(asked("Deploy the feed"));
     const { steps, outcome } = await recordOf(await next());
     assert.deepEqual([outcome, steps.map(({ ok }) => ok)], ["unverified", [false, true]]);
+  });
+
+  it("arguments that do not fit are a failure, without the stack", async () => {
+    const { options, next } = reporting();
+    const turn = ({ results }) => (results ? "Sorry." : { id: "call-0", args: { weg: "blau" } });
+    await agentOf({ client, options, turn, middleware: [] }).invoke(asked("Deploy the clock"));
+    const [{ ok, error }] = (await recordOf(await next())).steps;
+    assert.equal(ok, false);
+    assert.match(error, /did not match expected schema/);
+    assert.doesNotMatch(error, /node_modules/);
   });
 
   it("a run that waits for a person goes on as the same run", async () => {

@@ -75,6 +75,13 @@ describe("almaRun of @openai/agents", () => {
     assert.match(prompts[0], /key of paul/);
   });
 
+  it("refuses a runner whose hooks report another run", async () => {
+    const shared = new Runner();
+    const run = almaRun(client, { runner: () => shared });
+    await run(agentOf(scripted([]).turn), "Deploy the mail");
+    await assert.rejects(run(agentOf(scripted([]).turn), "Deploy the mail"), { field: "runner" });
+  });
+
   it("a guardrail that trips ends the run as a failure with its reason", async () => {
     const { options, next } = reportingRun();
     const guard = { name: "no boasting", execute: async () => ({ tripwireTriggered: true, outputInfo: {} }) };
