@@ -58,6 +58,7 @@ FACADE_IN_SHORT = [
 ]
 """Of these, what reaches each kind of write and of read, and several processes."""
 
+NPM = "npm"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 EXHAUSTIVE = (
@@ -96,6 +97,7 @@ SHARED_BY = {
         "workspace",
     ],
     "postgres": ("backends", "facade-on-postgres"),
+    "server": ("server", "js"),
     "site": ("site", "release"),
 }
 """The environments of sessions that need the same packages."""
@@ -581,10 +583,10 @@ def server(session: nox.Session) -> None:
 )
 def js(session: nox.Session) -> None:
     """The TypeScript client on the machine's Node.js, against real servers."""
-    npm = shutil.which("npm") or session.skip("npm is not installed, so the TypeScript client is not tested")
+    npm = shutil.which(NPM) or session.skip("npm is not installed, so the TypeScript client is not tested")
     session.run(npm, "ci", "--prefix", "packages/alma-memory-js", "--no-progress", "--loglevel=error", external=True)
     sync(session, "--package", "alma-server", "--group", "test")
-    run_suites(session, "tests/js", contracts=("tests/js/test_client.py::test_the_suites_of_the_client_pass[calls.test.mjs]",))
+    run_suites(session, "tests/js", contracts=("tests/js/test_calls.py",))
 
 
 @session(

@@ -62,6 +62,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(NOXFILE, "ENVIRONMENTS", tmp_path)
     monkeypatch.setattr(NOXFILE, "BROWSERS", ("sh",))
+    monkeypatch.setattr(NOXFILE, "NPM", "sh")
 
     def note(name: str) -> CommandsOnly:
         session = CommandsOnly(name)

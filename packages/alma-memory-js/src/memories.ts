@@ -17,15 +17,14 @@ export function retrieved(
   answer: Answer<Schemas["Retrieved"]>,
   asked: { query?: string | null | undefined; agent?: string | null | undefined; minConfidence?: number | undefined },
 ): RetrieveResponse {
-  const isSure = (each: Found) => each.memory.confidence >= (asked.minConfidence ?? 0);
-  const all = answer.memories.map((each) => ({ ...each, memory: memory(each.memory) }));
-  const found = all.filter(isSure);
-  const unsure = new Set(all.filter((each) => !isSure(each)).map((each) => each.tag));
+  const all: Found[] = answer.memories.map((each) => ({ ...each, memory: memory(each.memory) }));
+  const unsure = all.filter((each) => each.memory.confidence < (asked.minConfidence ?? 0));
+  const found = all.filter((each) => !unsure.includes(each));
+  const total_items = answer.total_items - unsure.length;
   const prompt = answer.prompt
     .split("\n")
-    .filter((line) => !unsure.has(/^\[(\w+)\]/.exec(line)?.[1] ?? ""))
+    .filter((line) => !unsure.some((each) => line.startsWith(`[${each.tag}]`)))
     .join("\n");
-  const ids = found.map((each) => each.memory.id);
   const slice: MemorySlice = {
     heuristics: of(found, "heuristic"),
     outcomes: of(found, "outcome"),
@@ -35,9 +34,9 @@ export function retrieved(
     conversations: of(found, "conversation"),
     others: found.map((each) => each.memory).filter((each): each is CustomMemory => "definition" in each),
     query: asked.query ?? "",
-    agent: asked.agent ?? found[0]?.memory.agent ?? "",
+    agent: asked.agent ?? "",
     retrieval_time_ms: answer.retrieval_time_ms,
-    total_items: found.length,
+    total_items,
   };
   return {
     ...answer,
@@ -46,8 +45,8 @@ export function retrieved(
     found,
     prompt,
     prompt_injection: prompt,
-    ids: answer.ids.filter((id) => ids.includes(id) || !unsure.size),
-    total_items: unsure.size ? found.length : answer.total_items,
+    ids: answer.ids.filter((id) => !unsure.some((each) => each.memory.id === id)),
+    total_items,
   };
 }
 

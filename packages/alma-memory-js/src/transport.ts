@@ -44,7 +44,8 @@ export class Transport {
 
   constructor(readonly config: ALMAConfig) {
     this.base = (config.baseUrl ?? "http://127.0.0.1:8765").replace(/\/+$/, "");
-    const { protocol, hostname } = new URL(this.base);
+    const { protocol, hostname, username, password } = new URL(this.base);
+    if (username || password) throw new ValidationError("baseUrl has a name or a password; give a token", "baseUrl");
     if (protocol !== "http:" && protocol !== "https:") throw new ValidationError("baseUrl is no http address", "baseUrl", this.base);
     const isInHeaders = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
     this.token = isInHeaders ? undefined : (config.token ?? inEnvironment("ALMA_TOKEN"));

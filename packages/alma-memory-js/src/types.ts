@@ -103,6 +103,7 @@ export interface MemorySlice {
   /** Memories of the project's own kinds. */
   others: CustomMemory[];
   query: string;
+  /** Agent that the call named; empty where only the token has one. */
   agent: string;
   retrieval_time_ms: number;
   total_items: number;

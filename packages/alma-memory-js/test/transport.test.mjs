@@ -193,6 +193,7 @@ describe("tokens", () => {
     }
     new ALMA({ baseUrl: "http://example.com" });
     assert.throws(() => new ALMA({ baseUrl: "ftp://example.com" }), alma_.isValidationError);
+    assert.throws(() => new ALMA({ baseUrl: "https://me:secret@example.com" }), (error) => !JSON.stringify(error).includes("secret"));
   });
 
   it("come from a function before each try, from headers, or from the environment", async () => {

@@ -39,7 +39,7 @@ it("anything else is refused", async () => {
   await refused(BODY, headers, []);
   await refused(`${BODY} `, headers, SECRET);
   await refused(BODY, { ...headers, "webhook-id": "evt_2" }, SECRET);
-  await refused(BODY, { ...headers, "webhook-timestamp": String(now() - 1) }, SECRET);
+  await refused(BODY, { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1) }, SECRET);
   await refused(BODY, { ...headers, "webhook-signature": "v1,%%%" }, SECRET);
   await refused(BODY, { ...headers, "webhook-signature": headers["webhook-signature"].replace("v1,", "v2,") }, SECRET);
   for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) await refused(BODY, { ...headers, [name]: undefined }, SECRET);
