@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,9 +42,8 @@ def run(*command: str, folder: Path = CLIENT, **variables: str) -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _installed() -> None:
-    """Builds the client and installs the frameworks beside it, unless those of the lock are installed."""
-    run("npm", "run", "build")
+def _installed(run_suite: Callable[[str], None]) -> None:  # which builds the client
+    """Installs the frameworks beside the client, unless those of the lock are installed."""
     installed, lock = MODULES / ".package-lock.json", FRAMEWORKS / "package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
         run("npm", "ci", "--no-progress", "--loglevel=error", folder=FRAMEWORKS)
@@ -59,7 +58,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize(("suite", "node"), SUITES, ids=[f"{suite}-{'node' if node == NODE else 'node22'}" for suite, node in SUITES])
+@pytest.mark.parametrize(
+    ("suite", "node"), SUITES, ids=[f"{suite}-{'node' if node == NODE else 'node22'}" for suite, node in SUITES]
+)
 def test_the_suites_of_the_entries_pass(suite: str, node: str) -> None:
     run(node, "--test", "--test-reporter=spec", f"test/frameworks/{suite}.test.mjs")
 

@@ -10,7 +10,7 @@ export type { ToolOptions } from "./memory-tools.js";
 export interface CallParams {
   prompt: Prompt;
   abortSignal?: AbortSignal | undefined;
-  providerOptions?: Record<string, unknown> | undefined;
+  providerOptions?: Record<string, any> | undefined;
 }
 
 /** Options of `almaMiddleware`. `agent`, `userId` and `taskType` may be functions of the parameters of the model call. */
