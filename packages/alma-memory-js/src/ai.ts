@@ -2,6 +2,7 @@ import type { ALMA } from "./client.js";
 import { memoryTools, schemaOf, type ToolOptions } from "./memory-tools.js";
 import { beforeAnswer, isAsked, lastAsked, newlyAnswered, type Prompt, textIn, withNotes } from "./prompts.js";
 import { Run, type RunOptions, type Scope, scopeOf } from "./runs.js";
+import { readArguments } from "./tool-calls.js";
 
 export type { FinishedRun, Judgement, RunOptions, RunReport, ToolStep } from "./runs.js";
 export type { ToolOptions } from "./memory-tools.js";
@@ -43,7 +44,7 @@ const MOST_WAITING = 1000;
  * the steps, and an answer without a call of a tool ends the run. The result's `providerMetadata.alma.episodeId` names the episode.
  */
 export function almaMiddleware<Version extends string = "v3">(client: ALMA, options: MiddlewareOptions<Version>) {
-  const waiting = new Map<string, Run>();
+  const waiting = new Map<string, Run[]>();
   const runOf = new WeakMap<object, Run>();
   const questionOf = new WeakMap<Run, string>();
 
@@ -70,7 +71,7 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     const answered = newlyAnswered(prompt);
     const question = textIn(lastAsked(beforeAnswer(prompt)));
     const scope = scopeOf(client, options, params);
-    const run = answered.flatMap(({ id }) => waiting.get(keyOf(scope, question, id)) ?? [])[0];
+    const run = answered.flatMap((call) => waiting.get(keyOf(scope, question, call.id, call.arguments)) ?? [])[0];
     if (!run) return undefined;
     for (const call of answered) run.called(call);
     if (isAsked(prompt)) return void (await forget(run));
@@ -89,14 +90,21 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     }
     const open = calls.filter(({ providerExecuted }) => !providerExecuted);
     if (!open.length) return run.end(text);
-    for (const { toolCallId = "" } of open) waiting.set(keyOf(run, questionOf.get(run) ?? "", toolCallId), run);
+    for (const { toolCallId = "", input } of open) {
+      const key = keyOf(run, questionOf.get(run) ?? "", toolCallId, input);
+      waiting.set(key, [...(waiting.get(key) ?? []), run]);
+    }
     const [oldest] = waiting.values();
-    if (waiting.size > MOST_WAITING && oldest) await forget(oldest);
+    if (waiting.size > MOST_WAITING && oldest?.[0]) await forget(oldest[0]);
     await run.settle();
   }
 
   function leave(run: Run): void {
-    for (const [key, each] of waiting) if (each === run) waiting.delete(key);
+    for (const [key, runs] of waiting) {
+      const others = runs.filter((each) => each !== run);
+      if (others.length) waiting.set(key, others);
+      else waiting.delete(key);
+    }
   }
 
   async function forget(run: Run): Promise<void> {
@@ -148,13 +156,14 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
 
     /** Ends the runs that wait for answers of tools which no model call will show, as where the SDK stopped at a number of steps. */
     async close(): Promise<void> {
-      await Promise.all([...new Set(waiting.values())].map(forget));
+      await Promise.all([...new Set([...waiting.values()].flat())].map(forget));
     },
   };
 }
 
-/** Returns the name of a call that a run waits for. Providers give each call an id of its own; models in tests need not. */
-const keyOf = ({ agent, userId }: Scope, question: string, id: string): string => JSON.stringify([agent, userId, question, id]);
+/** Returns the name of a call that a run waits for: some providers give two calls of two runs the same id. */
+const keyOf = ({ agent, userId }: Scope, question: string, id: string, input: unknown): string =>
+  JSON.stringify([agent, userId, question, id, readArguments(input)]);
 
 /** Keeps a run whose model call the SDK repeats; any other error ends the run. */
 async function failed(run: Run, error: unknown): Promise<void> {

@@ -153,6 +153,20 @@ describe(`almaMiddleware of ${SDK}`, () => {
     assert.deepEqual([task, steps.map(({ ok }) => ok)], ["Deploy the quiz", [true]]);
   });
 
+  it("one model serves runs at once, even where calls have the same id, question and user", async () => {
+    const { options, reports } = reporting();
+    const ways = { "a.": "canary", "b.": "blue-green", "c.": "rolling" };
+    const turn = async ({ text, results }) => {
+      const system = text.slice(0, 2);
+      await new Promise((resolve) => setTimeout(resolve, 5 * (system.charCodeAt(0) - 96)));
+      return results ? `Done ${system}` : { id: "call-0", way: ways[system] };
+    };
+    const model = wrapped({ client, options, turn });
+    await Promise.all(Object.keys(ways).map((system) => generateText({ model, tools, stopWhen, system, prompt: "Deploy the lamps" })));
+    const found = await Promise.all(reports.map(async (report) => [report.answer, (await recordOf(report)).steps.map(({ action }) => action)]));
+    assert.deepEqual(found.sort(), Object.entries(ways).map(([system, way]) => [`Done ${system}`, [`deploy(way="${way}")`]]));
+  });
+
   it("functions name the agent and the user of a call", async () => {
     const { options, next } = reporting({ agent: ({ providerOptions }) => providerOptions.alma.agent, userId: ({ providerOptions }) => providerOptions.alma.user });
     const model = wrapped({ client, options, turn: scripted([]).turn });

@@ -1,5 +1,7 @@
 // What every entry does, whatever the framework: `play` runs an agent of it, with a scripted model and the tool `deploy`.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { ALMA } from "alma-memory";
 import { freePort, Server } from "../serving.mjs";
@@ -151,6 +153,16 @@ export function contract(name, play) {
       const { said, prompts } = await run({ as, ways: ["rolling", "blue-green"] });
       assert.equal(said, "It is live.");
       assert.equal(prompts.length, 3);
+      assert.equal(lines.length, 1, lines.join("\n"));
+    });
+
+    it("goes on without a memory that accepts connections and does not answer", async () => {
+      const lines = [];
+      const silent = createServer().listen(0, "127.0.0.1");
+      await once(silent, "listening");
+      const as = new ALMA({ baseUrl: `http://127.0.0.1:${silent.address().port}`, projectId: "shop", logger: { warn: (line) => lines.push(line) } });
+      assert.equal((await run({ as, ways: ["blue-green"], timeout: 200 })).said, "It is live.");
+      silent.close();
       assert.equal(lines.length, 1, lines.join("\n"));
     });
 
