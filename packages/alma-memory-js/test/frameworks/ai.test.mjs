@@ -5,7 +5,7 @@ import { ALMA } from "alma-memory";
 import { almaMiddleware, almaTools } from "alma-memory/ai";
 import { z } from "zod";
 import { modelOf } from "./ai-model.mjs";
-import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
+import { client, contract, deploy, FENCE, recordOf, reporting, scripted, server } from "./contract.mjs";
 
 const SDK = Number(process.versions.node.split(".")[0]) < 22 ? "ai6" : "ai";
 const { generateText, streamText, stepCountIs, isStepCount, tool, wrapLanguageModel, APICallError } = await import(SDK);
@@ -78,11 +78,17 @@ describe(`almaMiddleware of ${SDK}`, () => {
 
   it("a model call that the SDK repeats is the same run", async () => {
     const { options, reports } = reporting();
+    let begun = 0;
+    const fetch = (url, init) => {
+      if (url.endsWith("/episodes")) begun++;
+      return globalThis.fetch(url, init);
+    };
+    const counted = new ALMA({ ...server.config, projectId: "shop", fetch });
     const { turn, prompts } = scripted(["blue-green"]);
     const busy = new APICallError({ message: "busy", url: "http://127.0.0.1", requestBodyValues: {}, statusCode: 503, isRetryable: true, responseHeaders: { "retry-after-ms": "1" } });
     let tries = 0;
     const model = wrapped({
-      client,
+      client: counted,
       options,
       turn: (asked) => {
         if (tries++ % 2 === 0) throw busy;
@@ -90,7 +96,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
       },
     });
     const { text } = await generateText({ model, tools, stopWhen, prompt: "Deploy the search" });
-    assert.deepEqual([text, prompts.length, reports.length], ["It is live.", 2, 1]);
+    assert.deepEqual([text, prompts.length, begun, reports.length], ["It is live.", 2, 1, 1]);
     assert.equal((await recordOf(reports[0])).steps.length, 1);
   });
 
@@ -156,13 +162,20 @@ describe(`almaMiddleware of ${SDK}`, () => {
   it("one model serves runs at once, even where calls have the same id, question and user", async () => {
     const { options, reports } = reporting();
     const ways = { "a.": "canary", "b.": "blue-green", "c.": "rolling" };
-    const turn = async ({ text, results }) => {
-      const system = text.slice(0, 2);
-      await new Promise((resolve) => setTimeout(resolve, 5 * (system.charCodeAt(0) - 96)));
-      return results ? `Done ${system}` : { id: "call-0", way: ways[system] };
-    };
+    const turn = ({ text, results }) => (results ? `Done ${text.slice(0, 2)}` : { id: "call-0", way: ways[text.slice(0, 2)] });
     const model = wrapped({ client, options, turn });
-    await Promise.all(Object.keys(ways).map((system) => generateText({ model, tools, stopWhen, system, prompt: "Deploy the lamps" })));
+    const held = [];
+    const execute = async ({ way }) => {
+      await new Promise((resolve) => held.push(resolve));
+      return way;
+    };
+    const runs = Object.keys(ways).map(async (system, place) => {
+      while (held.length < place) await new Promise(setImmediate);
+      return generateText({ model, tools: { deploy: { ...tools.deploy, execute } }, stopWhen, system, prompt: "Deploy the lamps" });
+    });
+    while (held.length < 3) await new Promise(setImmediate);
+    for (const release of held.reverse()) release(); // the last to ask is the first that is answered
+    await Promise.all(runs);
     const found = await Promise.all(reports.map(async (report) => [report.answer, (await recordOf(report)).steps.map(({ action }) => action)]));
     assert.deepEqual(found.sort(), Object.entries(ways).map(([system, way]) => [`Done ${system}`, [`deploy(way="${way}")`]]));
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, END, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { almaMiddleware } from "alma-memory/langchain";
 import { AIMessage, createAgent, HumanMessage, humanInTheLoopMiddleware, summarizationMiddleware, tool, toolRetryMiddleware } from "langchain";
 import { z } from "zod";
@@ -151,6 +151,27 @@ describe("almaMiddleware of langchain", () => {
     const [first, second] = [await next(), await next()];
     assert.deepEqual([first.agent, first.steps.map(({ tool }) => tool)], ["inner", ["deploy"]]);
     assert.deepEqual([second.agent, second.steps.map(({ tool }) => tool)], ["outer", ["delegate"]]);
+  });
+
+  it("agents of one graph that share a middleware are a run each", async () => {
+    const { options, reports } = reporting();
+    const middleware = [almaMiddleware(client, options)];
+    const node = (way) => createAgent({ model: new Scripted(scripted([way], `${way} is live.`).turn), tools: [deploying(deploy)], middleware }).graph;
+    const graph = new StateGraph(MessagesAnnotation).addNode("a", node("blue-green")).addNode("b", node("canary"));
+    graph.addEdge(START, "a").addEdge(START, "b").addEdge("a", END).addEdge("b", END);
+    await graph.compile().invoke(asked("Deploy both halves"));
+    const found = await Promise.all(reports.map(async (report) => [report.answer, (await recordOf(report)).steps.map(({ action }) => action)]));
+    assert.deepEqual(found.sort(), ["blue-green", "canary"].map((way) => [`${way} is live.`, [`deploy(way="${way}")`]]));
+  });
+
+  it("the notes stay with the question where another message is put behind it", async () => {
+    const { options } = reporting({ agent: "nora" });
+    await client.addKnowledge({ agent: "nora", domain: "greeting", fact: "The greeting of the house is Moin" });
+    const prompts = [];
+    const turn = ({ text }) => (prompts.push(text) === 1 ? { id: "call-0", way: "canary" } : "Moin");
+    const hurry = { name: "hurry", beforeModel: ({ messages }) => (messages.at(-1).type === "tool" ? { messages: [new HumanMessage("Be quick.")] } : undefined) };
+    await agentOf({ client, options, turn, middleware: [hurry] }).invoke(asked("What is the greeting of the house?"));
+    assert.match(prompts[1], /greeting of the house\?\n\n<<< ALMA.*>>>\n.*Be quick\.$/s);
   });
 
   it("the notes stay with the question where the thread is summarised", async () => {

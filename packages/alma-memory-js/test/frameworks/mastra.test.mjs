@@ -53,6 +53,19 @@ describe("almaProcessor of mastra", () => {
     assert.deepEqual([outcome, steps.map(({ ok }) => ok)], ["unverified", [true, false]]);
   });
 
+  it("what a tool answered before the question is no step", async () => {
+    const { options, next } = reporting();
+    const history = [
+      { role: "user", content: "Deploy the news" },
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "old", toolName: "deploy", input: { way: "canary" } }] },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "old", toolName: "deploy", output: { type: "text", value: "live by canary" } }] },
+      { role: "user", content: "Deploy the games" },
+    ];
+    await agentOf({ client, options, turn: scripted(["blue-green"]).turn }).generate(history);
+    const { task, steps } = await recordOf(await next());
+    assert.deepEqual([task, steps.map(({ action }) => action)], ["Deploy the games", ['deploy(way="blue-green")']]);
+  });
+
   it("a caller that aborts abandons the run", async () => {
     const { options, next } = reporting();
     const stop = new AbortController();
