@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,5 +25,20 @@ def _run(program: str, *arguments: str) -> None:
     found = shutil.which(program)
     assert found, f"{program} is not installed"
     environment = {**os.environ, "ALMA_PYTHON": sys.executable, "NO_COLOR": "1"}
-    done = subprocess.run([found, *arguments], cwd=CLIENT, env=environment, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.Popen(
+        [found, *arguments],
+        cwd=CLIENT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    try:
+        said = process.communicate()[0]
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # its servers, too
+            process.wait()
+    assert process.returncode == 0, said

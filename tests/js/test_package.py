@@ -11,6 +11,7 @@ CLIENT = Path(__file__).parents[2] / "packages" / "alma-memory-js"
 SUITES = {path.name.removesuffix(".test.mjs") for path in (CLIENT / "test").glob("*.test.mjs")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(SUITES - {"calls"}))
 def test_the_suites_of_the_client_pass(suite: str, run_suite: Callable[[str], None]) -> None:
     run_suite(suite)

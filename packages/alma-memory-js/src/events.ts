@@ -1,5 +1,5 @@
 import { isALMAError } from "./errors.js";
-import { type Ask, sleep, type Transport } from "./transport.js";
+import { isTransient, sleep, type Transport } from "./transport.js";
 import type { CallOptions, JsonObject, Schemas } from "./types.js";
 
 export type EventType = Schemas["MemoryEventType"];
@@ -84,11 +84,12 @@ export class EventStream implements AsyncIterable<MemoryEvent> {
 
   private async *follow(): AsyncGenerator<MemoryEvent, void, undefined> {
     const { signal } = this.options;
-    for (let again = {}; ; again = { retries: Infinity, timeout: Infinity }) {
+    for (let wasOpen = false; ; ) {
       const connection = new AbortController();
       let pause = 2000;
       try {
-        const response = await this.open(signal ? AbortSignal.any([signal, connection.signal]) : connection.signal, again);
+        const response = await this.open(signal ? AbortSignal.any([signal, connection.signal]) : connection.signal);
+        wasOpen = true;
         for await (const frame of frames(response, () => connection.abort())) {
           pause = frame.retry ?? pause;
           const event: MemoryEvent | undefined = frame.data && JSON.parse(frame.data);
@@ -97,7 +98,7 @@ export class EventStream implements AsyncIterable<MemoryEvent> {
         }
       } catch (error) {
         if (signal?.aborted) return;
-        if (isALMAError(error) || error instanceof SyntaxError) throw error;
+        if (error instanceof SyntaxError || (isALMAError(error) && !(wasOpen && isTransient(error)))) throw error;
       } finally {
         connection.abort();
       }
@@ -106,11 +107,11 @@ export class EventStream implements AsyncIterable<MemoryEvent> {
     }
   }
 
-  private open(signal: AbortSignal, again: Pick<Ask, "retries" | "timeout">): Promise<Response> {
+  private open(signal: AbortSignal): Promise<Response> {
     const { types, agents, kinds, payload } = this.options;
     const headers = { Accept: "text/event-stream", ...(this.at !== undefined && { "Last-Event-ID": this.at }) };
     const query = { types, agents, kinds, payload };
-    return this.transport.ask({ method: "GET", path: "events", query, headers, signal, ...again }, async (response) => response);
+    return this.transport.ask({ method: "GET", path: "events", query, headers, signal }, async (response) => response);
   }
 }
 

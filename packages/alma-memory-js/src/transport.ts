@@ -91,7 +91,7 @@ export class Transport {
           }
           wait = seconds(response.headers.get("retry-after"));
           error = await problemOf(ask, response, timeout, wait);
-          if (!RETRIED.has(response.status) && error.problem?.type !== "/problems/still-running") throw error;
+          if (!isTransient(error) && error.problem?.type !== "/problems/still-running") throw error;
         } catch (cause) {
           if (cause instanceof ALMAError) throw cause;
           if (ask.signal?.aborted) throw ask.signal.reason;
@@ -138,6 +138,11 @@ export class Transport {
     const asked = pairs.length ? `?${new URLSearchParams(pairs)}` : "";
     return `${this.base}${path.startsWith("/") ? path : `/v1${project}/${path}`}${asked}`;
   }
+}
+
+/** Returns whether a call that failed may succeed later: no answer came, or the server could not give one now. */
+export function isTransient({ statusCode }: ALMAError): boolean {
+  return statusCode === undefined || RETRIED.has(statusCode);
 }
 
 /** Resolves after a time in milliseconds; rejects at once when the signal aborts. */

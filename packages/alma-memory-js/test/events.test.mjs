@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { ALMA, isAuthError, isValidationError } from "alma-memory";
-import { Server } from "./serving.mjs";
+import { ALMA, isAuthError, isConnectionError, isValidationError } from "alma-memory";
+import { freePort, Server } from "./serving.mjs";
 
 const RESTARTS = 5;
 const quiet = { warn() {} };
@@ -82,6 +82,8 @@ it("pages hold all events, however many, and the position behind them", async ()
 it("a stream that is refused rejects, at the beginning and later", async () => {
   const stream = (config) => collected(new ALMA({ ...server.config, logger: quiet, ...config }).events());
   await assert.rejects(stream({ token: "alma_wrong" }), isAuthError);
+  const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, retry: { baseDelay: 1 } };
+  await assert.rejects(stream(nowhere), isConnectionError);
   await assert.rejects(collected(alma.events({ types: ["memory.unknown"] })), isValidationError);
   await assert.rejects(collected(alma.events({ after: "9999.0" })), { code: "CONFLICT" });
   const { secret } = await alma.tokens.create({ name: "for-events", rights: ["events", "read"] });

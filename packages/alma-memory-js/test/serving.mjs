@@ -45,11 +45,11 @@ export async function python(...args) {
 
 /** Server over a project in a folder. */
 export class Server {
-  static async start({ config = "", port } = {}) {
+  static async start({ project = "shop", config = "", port } = {}) {
     const server = new Server();
     server.folder = await mkdtemp(join(tmpdir(), "alma-js-"));
     server.file = join(server.folder, "config.yaml");
-    await writeFile(server.file, CONFIG.replace("storage_dir: .alma", `storage_dir: ${server.folder}/store`) + config);
+    await writeFile(server.file, CONFIG.replace("shop", project).replace("storage_dir: .alma", `storage_dir: ${server.folder}/store`) + config);
     server.port = port ?? (await freePort());
     server.baseUrl = `http://127.0.0.1:${server.port}`;
     server.token = await python("-c", ADD_TOKEN, `${server.folder}/store`);
