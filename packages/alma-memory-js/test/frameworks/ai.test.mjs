@@ -35,7 +35,7 @@ contract(`streamText of ${SDK}`, async ({ task, ...scene }) => {
 describe(`almaMiddleware of ${SDK}`, () => {
   it("names the episode in the metadata of the result, by which it is judged later", async () => {
     const { turn } = scripted(["blue-green"]);
-    const scene = { client, options: { agent: "helena" }, turn };
+    const scene = { client, options: reporting().options, turn };
     const { providerMetadata } = await generateText({ model: wrapped(scene), tools, stopWhen, prompt: "Deploy the wiki" });
     const streamed = streamText({ model: wrapped(scene), tools, stopWhen, prompt: "Deploy the wiki" });
     for await (const _ of streamed.textStream);
@@ -162,7 +162,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
   it("one model serves runs at once, even where calls have the same id, question and user", async () => {
     const { options, reports } = reporting();
     const ways = { "a.": "canary", "b.": "blue-green", "c.": "rolling" };
-    const turn = ({ text, results }) => (results ? `Done ${text.slice(0, 2)}` : { id: "call-0", way: ways[text.slice(0, 2)] });
+    const turn = ({ text, results }) => (results > 1 ? `Done ${text.slice(0, 2)}` : { id: "call-0", way: ways[text.slice(0, 2)] });
     const model = wrapped({ client, options, turn });
     const held = [];
     const execute = async ({ way }) => {
@@ -173,11 +173,13 @@ describe(`almaMiddleware of ${SDK}`, () => {
       while (held.length < place) await new Promise(setImmediate);
       return generateText({ model, tools: { deploy: { ...tools.deploy, execute } }, stopWhen, system, prompt: "Deploy the lamps" });
     });
-    while (held.length < 3) await new Promise(setImmediate);
-    for (const release of held.reverse()) release(); // the last to ask is the first that is answered
+    for (const _ of [1, 2]) {
+      while (held.length < 3) await new Promise(setImmediate);
+      for (const release of held.splice(0).reverse()) release(); // the last to ask is the first that is answered
+    }
     await Promise.all(runs);
     const found = await Promise.all(reports.map(async (report) => [report.answer, (await recordOf(report)).steps.map(({ action }) => action)]));
-    assert.deepEqual(found.sort(), Object.entries(ways).map(([system, way]) => [`Done ${system}`, [`deploy(way="${way}")`]]));
+    assert.deepEqual(found.sort(), Object.entries(ways).map(([system, way]) => [`Done ${system}`, Array(2).fill(`deploy(way="${way}")`)]));
   });
 
   it("functions name the agent and the user of a call", async () => {

@@ -15,6 +15,9 @@ before(async () => {
 });
 after(() => server.stop());
 
+/** Time for a call of the memory, in milliseconds, on a machine that does much else. */
+const PATIENCE = 30_000;
+
 /** Returns options by which runs report themselves, and a function that waits for the next report. */
 export function reporting(options = {}) {
   const reports = [];
@@ -22,7 +25,7 @@ export function reporting(options = {}) {
     while (!reports.length) await new Promise(setImmediate);
     return reports.shift();
   };
-  return { options: { agent: "helena", onRun: (report) => reports.push(report), ...options }, reports, next };
+  return { options: { agent: "helena", timeout: PATIENCE, onRun: (report) => reports.push(report), ...options }, reports, next };
 }
 
 /** Returns the record of an episode. */
@@ -171,7 +174,7 @@ export function contract(name, play) {
     it("goes on when the memory ends in the middle of a run, and ends the run when it is back", async () => {
       const lines = [];
       const as = new ALMA({ ...server.config, projectId: "shop", logger: { warn: (line) => lines.push(line) } });
-      const { options, next } = reporting({ agent: `omar of ${name}`, timeout: 3000 });
+      const { options, next } = reporting({ agent: `omar of ${name}`, timeout: 5000 });
       const turn = async ({ results }) => {
         if (results === 1) await server.end("SIGKILL");
         if (results === 2) await server.run();

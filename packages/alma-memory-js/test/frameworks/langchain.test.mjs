@@ -63,7 +63,7 @@ contract("a stream of langchain", async ({ task, ...scene }) => {
 describe("almaMiddleware of langchain", () => {
   it("names the episode in the last message, by which it is judged later", async () => {
     const { turn, prompts } = scripted(["blue-green"]);
-    const { messages } = await agentOf({ client, options: { agent: "helena" }, turn }).invoke(asked("Deploy the wiki"));
+    const { messages } = await agentOf({ client, options: reporting().options, turn }).invoke(asked("Deploy the wiki"));
     assert.deepEqual(prompts.map((text) => text.split("Be brief.").length), [2, 2]);
     const { episodeId } = messages.at(-1).response_metadata.alma;
     await client.settle({ episodeId, outcome: "failure", reason: "rolled back in the night" });
