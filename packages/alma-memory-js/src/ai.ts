@@ -57,7 +57,7 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     const task = textIn(lastAsked(prompt));
     if (!waited && !task) return undefined;
     const run = waited ?? (await Run.begin(client, options, { task, context: params }));
-    if (!waited) params.abortSignal?.addEventListener("abort", () => void run.abandon("cancelled"), { once: true });
+    if (!waited) run.follow(params.abortSignal);
     if (!waited && !isAsked(prompt)) newlyAnswered(prompt).forEach((call) => run.called(call)); // of a run that another process began
     await run.settle();
     runOf.set(prompt, run);

@@ -35,7 +35,7 @@ export function almaProcessor(client: ALMA, options: RunOptions<RequestContext |
     const task = textIn(lastAsked(prompt));
     if (known || !task) return known;
     const run = await Run.begin(client, options, { task, context: requestContext });
-    abortSignal?.addEventListener("abort", () => void run.abandon("cancelled"), { once: true });
+    run.follow(abortSignal);
     const begun = { run, seen: new Set(isAsked(prompt) ? newlyAnswered(prompt).map(({ id }) => id) : []) };
     runs.set(state, begun);
     return begun;

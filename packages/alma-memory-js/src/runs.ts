@@ -126,6 +126,7 @@ export class Run {
   private writes: Promise<unknown> = Promise.resolve();
   private isLost = false;
   private hasWarned = false;
+  private leaveSignal = (): void => undefined;
 
   private constructor(
     private readonly client: ALMA,
@@ -158,6 +159,13 @@ export class Run {
     run.episodeId = found?.episode.id;
     run.notes = found?.prompt ?? "";
     return run;
+  }
+
+  /** Abandons the run if this signal aborts. */
+  follow(signal: AbortSignal | undefined): void {
+    const abandon = () => void this.abandon("cancelled");
+    signal?.addEventListener("abort", abandon, { once: true });
+    this.leaveSignal = () => signal?.removeEventListener("abort", abandon);
   }
 
   /** Reports what the model said: the memories that it cites count as used. */
@@ -221,6 +229,7 @@ export class Run {
   private async close(how: () => Schemas["End"] | Promise<Schemas["End"]>, answer = ""): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
+    this.leaveSignal();
     await this.writes;
     if (this.episodeId === undefined) return;
     this.isLost = false; // an episode that was begun is worth a last try

@@ -1,5 +1,6 @@
 // The Vercel AI SDK: version 6 on Node 20, version 7 on Node 22. `SDK` names it.
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
 import { ALMA } from "alma-memory";
 import { almaMiddleware, almaTools } from "alma-memory/ai";
@@ -74,6 +75,15 @@ describe(`almaMiddleware of ${SDK}`, () => {
     });
     await assert.rejects(generateText({ model, tools, stopWhen, prompt: "Deploy the map", abortSignal: stop.signal }));
     assert.equal((await recordOf(await next())).status, "abandoned");
+  });
+
+  it("a run that has ended listens to no signal", async () => {
+    const { options, next } = reporting();
+    const { signal } = new AbortController();
+    const prompt = [{ role: "user", content: [{ type: "text", text: "Deploy the bell" }] }];
+    await wrapped({ client, options, turn: scripted([]).turn }).doGenerate({ prompt, abortSignal: signal });
+    assert.equal((await next()).outcome, "unverified");
+    assert.equal(getEventListeners(signal, "abort").length, 0);
   });
 
   it("a model call that the SDK repeats is the same run", async () => {
