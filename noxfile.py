@@ -574,7 +574,7 @@ def server(session: nox.Session) -> None:
     "tests/js",
     "docs/guides/typescript.md",
     installs=("alma-server",),
-    reads=("docs/reference/openapi.json",),
+    reads=("docs/reference/openapi.json", "examples/typescript"),
     below=Extent.CONTRACTS,
 )
 def js(session: nox.Session) -> None:
