@@ -224,7 +224,7 @@ def test_the_published_snippet_runs(alma: ALMA, fact: Fact) -> None:
 
 
 def test_an_unknown_kind_is_an_error_that_lists_the_known_ones(alma: ALMA) -> None:
-    with pytest.raises(ValidationError, match="heuristic, anti_pattern, user_preference, domain_knowledge, all"):
+    with pytest.raises(ValidationError, match="heuristic, anti_pattern, user_preference, domain_knowledge, outcome, all"):
         alma.consolidate("dev", "heuristcs")
 
 

@@ -42,7 +42,8 @@ ways are parted by luck."""
 NEWEST = 64
 """Wordings that are compared with each other; older ones join the groups of these."""
 
-APART = -1.0
+APART, NAMED = -1.0, 2.0
+"""Likeness of wordings that are not one way, and of those that were given one name."""
 
 _differ = lru_cache(65_536)(differ)
 _make_same_calls = lru_cache(65_536)(makes_same_calls)
@@ -51,12 +52,14 @@ _make_same_calls = lru_cache(65_536)(makes_same_calls)
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """n wordings of a kind of task: in words, as vectors (n, d), the errors that each ended in, and what `find_contrary` says."""
+    """n wordings of a kind of task: in words, as vectors (n, d), the errors that each ended in, what `find_contrary` says, and the name that each
+    was given, "" for none."""
 
     texts: Sequence[str]
     vectors: Matrix
     errors: Sequence[frozenset[str]]
     contrary: Flags
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +72,8 @@ class Ways:
 
 def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embedding: Embedding) -> Ways:
     """Groups wordings, the newest first, by complete linkage: beside the background, then beside the groups found, each counted once.
+
+    Wordings of one name are one way, and of two names two, unless their outcomes or words speak against the one.
 
     `others` are vectors of wordings that were tried on other kinds of task only.
 
@@ -85,9 +90,8 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
     groups = _link(wordings, alike, least)
     joined: list[list[int]] = [[] for _ in groups]
     if len(wordings.texts) > NEWEST:
-        older = np.where(
-            wordings.contrary[NEWEST:], APART, compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
-        )
+        older = compare_wordings(wordings.vectors[NEWEST:], vectors, common, embedding)
+        older = np.where(wordings.contrary[NEWEST:], APART, _with_names(older, wordings.names[NEWEST:], wordings.names))
         starts = np.cumsum([0, *map(len, groups)])[:-1]
         farthest = np.minimum.reduceat(older[:, [place for group in groups for place in group]], starts, axis=1)
         for place, scores in enumerate(farthest, NEWEST):
@@ -127,11 +131,21 @@ def _likelihood(counts: Floats) -> Floats:
 
 
 def _link(wordings: Wordings, alike: Floats, least: float) -> list[list[int]]:
+    alike = _with_names(alike, wordings.names[:NEWEST], wordings.names)
     alike = np.where(wordings.contrary[:NEWEST], APART, alike)
     for i, j in np.argwhere(np.triu(alike >= least, 1)).tolist():
         if _differ(wordings.texts[i], wordings.texts[j]):
             alike[i, j] = alike[j, i] = APART
     return link_groups(alike, least)
+
+
+def _with_names(alike: Floats, names: Sequence[str], others: Sequence[str]) -> Floats:
+    """Returns how alike wordings are, (m, n), where some have names: those of one name as alike as can be, those of two names not at all."""
+    if not any(names):
+        return alike
+    mine, theirs = np.array(names)[:, None], np.array(others[: alike.shape[1]])[None]
+    both: Flags = (mine != "") & (theirs != "")
+    return np.where(both, np.where(mine == theirs, NAMED, APART), alike)
 
 
 def _share_errors(errors: Sequence[frozenset[str]]) -> Floats:

@@ -22,6 +22,7 @@ from alma.types.scope import Partition
 from alma_knowledge.consolidation.grouping import UNDONE, Vectors, Wording, find_alike, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
 from alma_knowledge.consolidation.merging import Union, choose_survivor, find_undone, merge
+from alma_knowledge.consolidation.naming import name_ways
 from alma_knowledge.consolidation.results import Apart, ConsolidationError, ConsolidationResult, Merge
 from alma_knowledge.consolidation.stated import Stated, read_stated
 from alma_knowledge.llm import MeteredLLM, as_llm
@@ -99,14 +100,14 @@ def consolidate(
 ) -> ConsolidationResult:
     """Merges the stated memories of an agent that say the same, in one journal record, or with `dry_run` only finds them.
 
-    Only what belongs to the agent is merged, of each user apart, and preferences that it or no agent recorded. Suspicious memories are left alone.
+    Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together. Only what belongs to the agent is merged, of each user apart, and preferences that it or no agent recorded. Suspicious memories are left alone.
     """
     room, owner = opened_room(alma), args.checked_name(agent, "agent")
     kinds, least = _checked_kinds(room, kind), _checked_threshold(threshold)
     before = judge.model.used if judge is not None else None
     unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
     for partition in room.project.partitions().values():
-        if partition.kind in kinds and partition.agent in (owner, None):
+        if partition.kind in kinds - {MemoryType.OUTCOME} and partition.agent in (owner, None):
             stated = _read(room, partition, owner)
             processed += len(stated)
             undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
@@ -116,13 +117,15 @@ def consolidate(
             groups = group_wordings(wordings, vectors, least, undone, None if judge is None else judge.judge)
             unions += [_union(each, judge) for each in groups.merged]
             apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
-    seq, done = (None, unions) if dry_run else merge(room, unions, pairs, actor=owner)
+    names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
+    seq, done = (None, unions) if dry_run else merge(room, unions, pairs, names, actor=owner)
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
         dry_run=dry_run,
         method="rules" if judge is None else "llm",
         memories_processed=processed,
         groups_found=len(done),
+        named=len(names),
         merged_count=sum(len(each.others) for each in done),
         merge_details=[Merge(merged_from=each.ids, merged_into=each.survivor.id, count=len(each.ids)) for each in done],
         kept_apart=apart,
@@ -147,13 +150,11 @@ def _checked_kinds(room: Room, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
     own = memory_types(room)
     if kind is None or kind == ALL:
-        return {*_STATED, *own}
+        return {*_STATED, *own, MemoryType.OUTCOME}
     name = _PUBLISHED.get(str(kind), str(kind))
-    if name in {*_STATED, *own}:
+    known = [*_STATED, MemoryType.OUTCOME, *own, ALL]
+    if name in known:
         return {name}
-    known = [*_STATED, *own, ALL]
-    if name in {*KINDS}:
-        raise ValidationError(f"{name} is not merged: it is evidence, of which each counts; {', '.join(known)} can be")
     near = get_close_matches(str(kind), [*_PUBLISHED, *known], n=1)
     hint = f", did you mean {near[0]!r}?" if near else ";"
     raise ValidationError(f"there is no kind {quoted(kind)}{hint} There are {', '.join(known)}")

@@ -105,7 +105,8 @@ def _near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[Pair, floa
     rows, columns, cosines = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float32)
     for start in range(0, len(vectors), BLOCK):
         found = vectors[start : start + BLOCK] @ vectors[start:].T
-        a, b = np.nonzero(found >= threshold)
+        least = threshold if len(cosines) < MOST_NEAR else max(threshold, float(cosines[-1]))
+        a, b = np.nonzero(found >= least)
         a, b = a[b > a], b[b > a]
         rows, columns = np.concatenate([rows, a + start]), np.concatenate([columns, b + start])
         cosines = np.concatenate([cosines, found[a, b]])

@@ -14,7 +14,7 @@ from alma.types.identity import from_micros
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import AnyMemory, Memory, passages_of
 from alma.types.provenance import is_vouched_for
-from alma.types.strategies import NO_USE
+from alma.types.strategies import NO_USE, WAY_NAME
 
 OPERATION = "consolidate"
 """The operation of the journal record."""
@@ -43,19 +43,23 @@ def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
     return sorted(memories, key=lambda one: (not _is_vouched_for(one), -(one.trials or 0.0), one.created_at, one.id))
 
 
-def merge(room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], *, actor: str) -> tuple[int | None, list[Union]]:
+def merge(
+    room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], names: Mapping[str, Mapping[str, Any]], *, actor: str
+) -> tuple[int | None, list[Union]]:
     """Merges memories in one journal record, and returns its number and what was merged. A group of which a memory changed meanwhile is left out.
 
-    `apart` are the pairs to note as taken apart. Without anything to write the number is `None`.
+    `apart` are the pairs to note as taken apart, `names` the records of names of strategies. Without anything to write the number is `None`.
     """
     entries = [Entry(merged, passages_of(merged)) for one in unions if one.texts and (merged := unite(one, at=room.now()))]
     vectors, at = embed(room, entries), room.now()
     noted = _new_pairs(room, apart)
-    if not unions and not noted:
+    if not unions and not noted and not names:
         return None, []
     with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
         for key, body in noted.items():
             write.put_record(APART, key, body, version=0)
+        for key, body in names.items():
+            write.put_record(WAY_NAME, key, body, version=0)
         done = [one for one in unions if _is_unchanged(write, one)]
         for one in done:
             _write_union(write, one, vectors, at=at)

@@ -47,17 +47,17 @@ def compare(mine: str, theirs: str, *, labels: tuple[str, str] = ("", ""), is_wi
     """Returns how two texts stand to each other. `labels` are their domains or categories; `is_wish` says that they are wishes of one person."""
     if mine == theirs:
         return Verdict.SAME
+    one, other = read_wording(mine), read_wording(theirs)
+    if any(numbers_apart(one.numbers, other.numbers)):
+        return Verdict.NUMBER
     if find_lost(mine, [theirs]) and find_lost(theirs, [mine]):
-        return Verdict.NUMBER if _have_other_numbers(read_wording(mine), read_wording(theirs)) else Verdict.NAME
+        return Verdict.NAME
     if _signs(mine) != _signs(theirs):
         return Verdict.UNSURE
     if normalise(mine) == normalise(theirs):
         return Verdict.SAME
     if conflict(mine, theirs, labels=labels, is_wish=is_wish) is not None:
         return Verdict.CONTRADICTION
-    one, other = read_wording(mine), read_wording(theirs)
-    if _have_other_numbers(one, other):
-        return Verdict.NUMBER
     if is_denied(one, other) or is_turned(one, other):
         return Verdict.NEGATION
     more, less = Counter(one.telling) - Counter(other.telling), Counter(other.telling) - Counter(one.telling)
@@ -65,10 +65,6 @@ def compare(mine: str, theirs: str, *, labels: tuple[str, str] = ("", ""), is_wi
         return Verdict.REFINEMENT
     is_open = more or not one.telling or BOUNDS & (one.all ^ other.all) or differ(mine, theirs) or not _is_order_kept(mine, theirs)
     return Verdict.UNSURE if is_open else Verdict.SAME
-
-
-def _have_other_numbers(one: Wording, other: Wording) -> bool:
-    return any(numbers_apart(one.numbers, other.numbers))
 
 
 def _signs(text: str) -> list[str]:

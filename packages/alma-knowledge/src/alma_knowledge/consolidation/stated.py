@@ -24,21 +24,25 @@ _LABELS: Mapping[str, str] = {MemoryType.USER_PREFERENCE: "category", MemoryType
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A stated memory: its texts, and the labels that have to be equal."""
+    """A stated memory: its texts, and the labels that have to be equal.
+
+    `key` is equal for memories that may say the same: labels, and the telling words and numbers of each text in any order.
+    """
 
     memory: AnyMemory
     texts: tuple[str, ...]
     labels: tuple[str, ...]
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for memories that may say the same: the telling words of each text, in any order, or all words where none is telling."""
-        return (self.labels, *(tuple(sorted(read_wording(text).telling)) or normalise(text) for text in self.texts))
+    key: tuple[object, ...]
 
     @property
     def shown(self) -> str:
         """The memory in one text, as a language model reads it."""
         return "\n".join(text for text in (*self.labels, *self.texts) if text)
+
+
+def _key_of(text: str) -> object:
+    read = read_wording(text)
+    return (*sorted(read.telling), *sorted(read.numbers)) or normalise(text)
 
 
 def text_fields(memory: AnyMemory) -> tuple[str, ...]:
@@ -58,7 +62,7 @@ def read_stated(memory: AnyMemory) -> Stated | None:
     else:
         texts = tuple(str(getattr(memory, name) or "") for name in _TEXTS[memory.kind])
         labels = (spelt(getattr(memory, _LABELS[memory.kind])),) if memory.kind in _LABELS else ()
-    return Stated(memory, texts, labels)
+    return Stated(memory, texts, labels, (labels, *map(_key_of, texts)))
 
 
 def compare_stated(one: Stated, other: Stated) -> Verdict:
