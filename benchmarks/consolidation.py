@@ -109,11 +109,15 @@ def judge_pairs(folder: Path, split: str, threshold: float) -> Iterator[Gate]:
 def merge_many(folder: Path, size: int) -> Iterator[Gate]:
     """Yields the time and memory of merging a project in which three of ten facts are copies in other words, and whether undo is exact."""
     chance = random.Random(SEED)
-    names = [f"{a}{b}" for a in ("billing", "search", "mail", "export", "login", "audit") for b in ("-api", "-job", "-db", "-web")]
+    names = [
+        f"{a}{b}" for a in ("billing", "search", "mail", "export", "login", "audit") for b in ("-api", "-job", "-db", "-web")
+    ]
     shapes = ("The {0} of team {1} keeps {2} copies of its log.", "Of its log the {0} of team {1} keeps {2} copies.")
     firsts = round(size * (1 - COPIES))
     texts = [shapes[0].format(names[at % len(names)], at, chance.randint(2, 99)) for at in range(firsts)]
-    again = [text.replace("The ", "Of its log the ", 1).replace(" of its log", "", 1) for text in chance.sample(texts, size - firsts)]
+    again = [
+        text.replace("The ", "Of its log the ", 1).replace(" of its log", "", 1) for text in chance.sample(texts, size - firsts)
+    ]
     with ALMA.open(folder / "many", project_id="many", embedding_provider="hash") as alma:
         alma.add_many([DomainKnowledge(agent="dev", domain="ops", fact=text) for text in (*texts, *again)])
         before, held, started = alma.content_hash(), resident(), perf_counter()
@@ -139,10 +143,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if options.size:
-            result = list(merge_many(Path(folder), options.size))
-        else:
-            result = list(judge_pairs(Path(folder), options.split, options.threshold))
+        place = Path(folder)
+        result = list(merge_many(place, options.size) if options.size else judge_pairs(place, options.split, options.threshold))
     gates.show(wide_console(), result, "Consolidation")
     if options.json:
         gates.write_json(options.json, result)

@@ -16,7 +16,8 @@ ISSUED = (
     "get_self_model update_self_model alma_wakeup alma_handoff alma_checkpoint alma_resume alma_merge_states alma_workflow_learn "
     "alma_link_artifact alma_get_artifacts alma_cleanup_checkpoints alma_retrieve_scoped "
     "alma_retrieve alma_learn alma_add_preference alma_add_knowledge alma_forget alma_stats alma_health alma_record_usage "
-    "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo alma_consolidate query_memory"
+    "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo "
+    "alma_consolidate query_memory"
 )
 
 pytestmark = [pytest.mark.any_version, pytest.mark.anyio]

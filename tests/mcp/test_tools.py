@@ -345,7 +345,9 @@ def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
     assert set(CALLS_OF_AGENTS) == set(TOOLS) - {"alma_health", *CALLS_OF_NO_AGENT}
 
 
-@pytest.mark.parametrize("tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_settle", "alma_stats", "alma_undo"}))
+@pytest.mark.parametrize(
+    "tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_settle", "alma_stats", "alma_undo"})
+)
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:
     said = refusal(
@@ -385,7 +387,11 @@ async def test_a_client_of_one_user_changes_nothing_of_another(alma: ALMA) -> No
         episode.end(source="agent")
     gone = answer(await call(alma, "alma_forget", otto, memory_ids=[memory.id]))
     assert (gone["memory_ids"], gone["unknown"]) == ([], [memory.id])
-    for tool, arguments in (("alma_forget", {"older_than_days": 0}), ("alma_undo", {"to": 0, "dry_run": False}), ("alma_consolidate", {})):
+    for tool, arguments in (
+        ("alma_forget", {"older_than_days": 0}),
+        ("alma_undo", {"to": 0, "dry_run": False}),
+        ("alma_consolidate", {}),
+    ):
         assert "reaches all users" in refusal(await call(alma, tool, otto, **arguments))
     assert "for another user" in refusal(await call(alma, "alma_settle", otto, episode_id=episode.id, outcome="failure"))
     assert "has no memory" in refusal(await call(alma, "alma_history", otto, memory_id=memory.id))

@@ -45,16 +45,19 @@ BESIDES = {
     "alma-events": {"alma.memory.alma"},
     "alma-files": {"alma.folders", "alma.journal"},
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
-    "alma-knowledge": {"alma.config.loading", "alma.embedding.endpoint", "alma.memory.alma"},
+    "alma-knowledge": {
+        *("alma.config.loading", "alma.embedding.endpoint", "alma.memory.alma"),
+        *("alma.memory.arguments", "alma.memory.learn.storing", "alma.memory.room"),
+    },
     "alma-upgrade": {"alma.folders", "alma.journal"},
     "alma-server": {"alma.memory.alma"},
     "alma-testing": {"alma.journal", "alma.observing", "alma.retrieval"},
 }
 """What one package imports from besides. alma-access locks the file of its tokens; alma-cli reads databases of other programs and has the core
 take the rows in; the files of alma-files are journals, and alma-encryption and alma-upgrade put whole files in the place of others;
-alma-integration publishes names of episodes and records; alma-events keeps positions beside memories; alma-knowledge checks a block of the configuration
-of its own and asks models over HTTP as embedders do; alma-server frees the caches of projects; alma-testing checks stores against the pure
-rules of the core."""
+alma-integration publishes names of episodes and records; alma-events keeps positions beside memories; alma-knowledge checks a block of the
+configuration of its own, asks models over HTTP as embedders do, and merges memories in one write; alma-server frees the caches of projects;
+alma-testing checks stores against the pure rules of the core."""
 
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 

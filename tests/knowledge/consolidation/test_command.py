@@ -9,7 +9,11 @@ from typer.testing import CliRunner
 from alma import ALMA
 from alma_cli.app import app
 
-FACTS = ("The nightly backup starts at 02:00 UTC.", "At 02:00 UTC the nightly backup starts.", "Nightly backups are kept in two regions.")
+FACTS = (
+    "The nightly backup starts at 02:00 UTC.",
+    "At 02:00 UTC the nightly backup starts.",
+    "Nightly backups are kept in two regions.",
+)
 
 
 @pytest.fixture

@@ -180,9 +180,7 @@ def test_a_suspicious_memory_lends_no_words_and_is_not_merged(alma: ALMA, fact: 
 
 
 def test_registered_kinds_are_merged_field_by_field(alma: ALMA) -> None:
-    alma.register_memory_type(
-        CustomMemoryType(name="runbook", fields={"title": str, "steps": int}, embedding_fields=["title"])
-    )
+    alma.register_memory_type(CustomMemoryType(name="runbook", fields={"title": str, "steps": int}, embedding_fields=["title"]))
     for steps in (3, 3, 4):
         alma.add("runbook", agent="dev", title="Restore the nightly backup", steps=steps)
 
@@ -199,7 +197,11 @@ def test_a_group_of_which_a_memory_is_forgotten_meanwhile_is_left_as_it_is(alma:
         """A model that forgets what it is asked about."""
 
         def complete(self, prompt: str) -> str:
-            alma.forget(older_than_days=None, below_confidence=None, memory_ids=[one.id for one in alma.retrieve("backup", "dev").domain_knowledge])
+            alma.forget(
+                older_than_days=None,
+                below_confidence=None,
+                memory_ids=[one.id for one in alma.retrieve("backup", "dev").domain_knowledge],
+            )
             return '{"text": "The nightly backup starts at 02:00 UTC."}'
 
     engine = ConsolidationEngine(storage=alma, llm_client=Forgetful())

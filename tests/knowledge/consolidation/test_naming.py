@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,11 +34,11 @@ def name(alma: ALMA, model: Callable[[str], str], *, agent: str = "dev", dry_run
 
 
 @pytest.fixture
-def tried(alma: ALMA) -> Iterator[ALMA]:
+def tried(alma: ALMA) -> ALMA:
     for _ in range(2):
         for wording, outcome in ((ROLLING[0], "success"), (ROLLING[1], "success"), (BIG_BANG, "failure")):
             alma.learn("dev", "Deploy the shop", outcome, wording, task_type="deploy")
-    yield alma
+    return alma
 
 
 def rows(alma: ALMA, agent: str = "dev") -> list[tuple[int, int]]:

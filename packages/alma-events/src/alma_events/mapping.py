@@ -204,7 +204,9 @@ def _of_change(
             yield (Type.QUARANTINED, {}) if is_doubted else (Type.DELETED, {"reason": meaning.reason})
         elif is_back:
             yield Type.RELEASED if doubt is not None and doubt.after is None else Type.RESTORED, {}
-    is_merged = meaning.changed is Type.CONSOLIDATED and "archived_at" in changed  # the note of what it became is no event of its own
+    is_merged = (
+        meaning.changed is Type.CONSOLIDATED and "archived_at" in changed
+    )  # the note of what it became is no event of its own
     if (named := sorted(changed - {"archived_at"})) and not is_merged:
         yield meaning.changed, {"changed": named}
 

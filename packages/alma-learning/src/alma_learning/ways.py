@@ -96,7 +96,10 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
         farthest = np.minimum.reduceat(older[:, [place for group in groups for place in group]], starts, axis=1)
         for place, scores in enumerate(farthest, NEWEST):
             best = int(np.argmax(scores))
-            if scores[best] >= least and not any(_differ(wordings.texts[place], wordings.texts[other]) for other in groups[best]):
+            named = bool(scores[best] == NAMED)
+            if scores[best] >= least and not any(
+                _differ(wordings.texts[place], wordings.texts[other], are_named_alike=named) for other in groups[best]
+            ):
                 joined[best].append(place)
     return Ways([[*group, *more] for group, more in zip(groups, joined, strict=True)], common)
 
@@ -134,7 +137,7 @@ def _link(wordings: Wordings, alike: Floats, least: float) -> list[list[int]]:
     alike = _with_names(alike, wordings.names[:NEWEST], wordings.names)
     alike = np.where(wordings.contrary[:NEWEST], APART, alike)
     for i, j in np.argwhere(np.triu(alike >= least, 1)).tolist():
-        if _differ(wordings.texts[i], wordings.texts[j]):
+        if _differ(wordings.texts[i], wordings.texts[j], are_named_alike=bool(alike[i, j] == NAMED)):
             alike[i, j] = alike[j, i] = APART
     return link_groups(alike, least)
 

@@ -1,9 +1,8 @@
 """Consolidation of an agent's stated memories: those that say the same become one."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,17 @@ from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.alma import alma_of, opened_room
-from alma.memory.kinds import memory_types
 from alma.memory.room import Room
 from alma.protocols import Embedder
 from alma.text import matched_text, quoted
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import UserPreference
 from alma.types.scope import Partition
-from alma_knowledge.consolidation.grouping import UNDONE, Vectors, Wording, find_alike, fold_copies, group_wordings
+from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
 from alma_knowledge.consolidation.merging import Union, choose_survivor, find_undone, merge
 from alma_knowledge.consolidation.naming import name_ways
-from alma_knowledge.consolidation.results import Apart, ConsolidationError, ConsolidationResult, Merge
+from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Merge
 from alma_knowledge.consolidation.stated import Stated, read_stated
 from alma_knowledge.llm import MeteredLLM, as_llm
 from alma_knowledge.llm.configured import open_llm
@@ -100,10 +98,11 @@ def consolidate(
 ) -> ConsolidationResult:
     """Merges the stated memories of an agent that say the same, in one journal record, or with `dry_run` only finds them.
 
-    Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together. Only what belongs to the agent is merged, of each user apart, and preferences that it or no agent recorded. Suspicious memories are left alone.
+    Only what belongs to the agent is merged, of each user apart, and preferences that it or no agent recorded. Suspicious memories are left
+    alone. Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together.
     """
     room, owner = opened_room(alma), args.checked_name(agent, "agent")
-    kinds, least = _checked_kinds(room, kind), _checked_threshold(threshold)
+    kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
     before = judge.model.used if judge is not None else None
     unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
     for partition in room.project.partitions().values():
@@ -146,9 +145,9 @@ def _checked_threshold(value: object) -> float:
     return float(value)
 
 
-def _checked_kinds(room: Room, kind: object) -> set[str]:
+def _checked_kinds(alma: ALMA, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
-    own = memory_types(room)
+    own = alma.memory_types()
     if kind is None or kind == ALL:
         return {*_STATED, *own, MemoryType.OUTCOME}
     name = _PUBLISHED.get(str(kind), str(kind))

@@ -69,7 +69,9 @@ def merge(
 def unite(union: Union, *, at: int) -> AnyMemory:
     """Returns the survivor with what the others add: their counts, the latest time at which one was seen, and their ids."""
     every = [union.survivor, *union.others]
-    changes: dict[str, Any] = {name: sum(getattr(one, name) for one in every) for name in _COUNTS if hasattr(union.survivor, name)}
+    changes: dict[str, Any] = {
+        name: sum(getattr(one, name) for one in every) for name in _COUNTS if hasattr(union.survivor, name)
+    }
     if union.survivor.kind in {*KINDS}:
         name = KINDS[MemoryType(union.survivor.kind)].time_field
         changes[name] = max(getattr(one, name) for one in every)
@@ -80,7 +82,9 @@ def unite(union: Union, *, at: int) -> AnyMemory:
         "merge_timestamp": from_micros(at).isoformat(),
         "original_count": sum(_count_originals(one) for one in every),
     }
-    return union.survivor.model_copy(update={**changes, **_worded(union, every), "metadata": metadata, "updated_at": from_micros(at)})
+    return union.survivor.model_copy(
+        update={**changes, **_worded(union, every), "metadata": metadata, "updated_at": from_micros(at)}
+    )
 
 
 def _worded(union: Union, every: Sequence[AnyMemory]) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from alma_knowledge.llm import find_lost
 from alma_learning import differ, normalise
 from alma_learning.numbers import numbers_apart, read_in_order
 from alma_learning.stems import stem, stems
-from alma_learning.wording import Wording, is_denied, is_turned, read_wording
+from alma_learning.wording import is_denied, is_turned, read_wording
 
-BOUNDS = stems(
-    frozenset(
-        "able above any below can could few first last least many may might most must next only over should some several under up".split()
-    )
+_BOUNDS = (
+    *("able", "above", "any", "below", "can", "could", "few", "first", "last", "least", "many", "may", "might", "most"),
+    *("must", "next", "only", "over", "should", "some", "several", "under", "up"),
 )
+BOUNDS = stems(frozenset(_BOUNDS))
 """English words that say how much, how many or how surely, and that `differ` passes over where more than one word differs: "files up to 5 MB are
 accepted", "files over 5 MB are accepted". A pair in which one text has such a word more is unsure."""
 
@@ -63,7 +63,9 @@ def compare(mine: str, theirs: str, *, labels: tuple[str, str] = ("", ""), is_wi
     more, less = Counter(one.telling) - Counter(other.telling), Counter(other.telling) - Counter(one.telling)
     if bool(more) != bool(less):
         return Verdict.REFINEMENT
-    is_open = more or not one.telling or BOUNDS & (one.all ^ other.all) or differ(mine, theirs) or not _is_order_kept(mine, theirs)
+    is_open = (
+        more or not one.telling or BOUNDS & (one.all ^ other.all) or differ(mine, theirs) or not _is_order_kept(mine, theirs)
+    )
     return Verdict.UNSURE if is_open else Verdict.SAME
 
 

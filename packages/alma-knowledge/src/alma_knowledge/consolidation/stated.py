@@ -58,7 +58,9 @@ def read_stated(memory: AnyMemory) -> Stated | None:
     if isinstance(memory, CustomMemory):
         texts = tuple(str(fields[name] or "") for name in sorted(fields) if isinstance(fields[name], str | None))
         plain = memory.definition.plain(fields)
-        labels = tuple(json.dumps(plain.get(name), default=str) for name in sorted(fields) if not isinstance(fields[name], str | None))
+        labels = tuple(
+            json.dumps(plain.get(name), default=str) for name in sorted(fields) if not isinstance(fields[name], str | None)
+        )
     else:
         texts = tuple(str(getattr(memory, name) or "") for name in _TEXTS[memory.kind])
         labels = (spelt(getattr(memory, _LABELS[memory.kind])),) if memory.kind in _LABELS else ()

@@ -68,7 +68,12 @@ TOOLS = {
         ToolSpec("alma_history", "History of a memory", upkeep.history, reads_only=True),
         ToolSpec("alma_forget", "Forget", upkeep.forget, is_destructive=True, is_idempotent=True, needs="forget"),
         ToolSpec(
-            "alma_consolidate", "Merge what says the same", upkeep.consolidate, is_destructive=True, is_idempotent=True, needs="forget"
+            "alma_consolidate",
+            "Merge what says the same",
+            upkeep.consolidate,
+            is_destructive=True,
+            is_idempotent=True,
+            needs="forget",
         ),
         ToolSpec("alma_undo", "Undo", upkeep.undo, is_destructive=True, needs="forget"),
     )
