@@ -22,10 +22,9 @@ from alma.memory.recall import advice, check, explain, explanations, retrieve
 from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.recording import Recording
 from alma.memory.redacting import Redact
-from alma.memory.room import Room
+from alma.memory.room import Room, find_room
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.factories import SQLITE
-from alma.storage.relational.session import COMMITS
 from alma.types.identity import utc_now
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import AnyMemory, Outcome
@@ -379,10 +378,10 @@ def opened_room(alma: ALMA) -> Room:
 
 def alma_of(storage: object) -> ALMA:
     """Returns a memory that is open on a store, of one of its projects. `ConfigurationError` if none is."""
-    rooms = [room for room in COMMITS.opened.values() if isinstance(room, Room) and room.store.storage is storage]
-    if not rooms:
+    room = find_room(storage)
+    if room is None:
         raise ConfigurationError(f"storage must be an open ALMA or its storage, not {type(storage).__name__}")
-    return ALMA(rooms[0])
+    return ALMA(room)
 
 
 def redacted(alma: ALMA, text: str) -> str:

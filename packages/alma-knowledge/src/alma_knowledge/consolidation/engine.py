@@ -25,6 +25,7 @@ from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Mer
 from alma_knowledge.consolidation.stated import Stated, read_stated
 from alma_knowledge.llm import MeteredLLM, as_llm
 from alma_knowledge.llm.configured import open_llm
+from alma_learning.background import scale
 
 THRESHOLD = 0.85
 ALL = "all"
@@ -180,7 +181,7 @@ def _vectors(room: Room, wordings: Sequence[Wording], embedder: Embedder | None)
     else:
         found = room.store.texts.of(texts, room.project)
         vectors = np.frombuffer(b"".join(found[text] for text in texts), "<f2").reshape(len(texts), -1).astype(np.float32)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+    return scale(vectors)
 
 
 def _union(wordings: Iterable[Wording], judge: ModelJudge | None) -> Union:

@@ -50,16 +50,14 @@ def merge(
 
     `apart` are the pairs to note as taken apart, `names` the records of names of strategies. Without anything to write the number is `None`.
     """
-    entries = [Entry(merged, passages_of(merged)) for one in unions if one.texts and (merged := unite(one, at=room.now()))]
+    entries = [Entry(merged, passages_of(merged)) for merged in (unite(one, at=room.now()) for one in unions if one.texts)]
     vectors, at = embed(room, entries), room.now()
     noted = _new_pairs(room, apart)
     if not unions and not noted and not names:
         return None, []
     with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
-        for key, body in noted.items():
-            write.put_record(APART, key, body, version=0)
-        for key, body in names.items():
-            write.put_record(WAY_NAME, key, body, version=0)
+        write.put_records({(APART, key): (0, body) for key, body in noted.items()})
+        write.put_records({(WAY_NAME, key): (0, body) for key, body in names.items()})
         done = [one for one in unions if _is_unchanged(write, one)]
         for one in done:
             _write_union(write, one, vectors, at=at)
@@ -92,7 +90,7 @@ def _worded(union: Union, every: Sequence[AnyMemory]) -> dict[str, Any]:
     if not union.texts:
         return {}
     least = min(every, key=lambda one: (_is_vouched_for(one), one.confidence))
-    source = {"source": least.source} if hasattr(least, "source") else {}  # type: ignore[union-attr]
+    source = {"source": least.source} if hasattr(least, "source") else {}
     return {**union.texts, **source, "confidence": least.confidence}
 
 
