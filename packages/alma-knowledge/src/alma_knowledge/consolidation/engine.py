@@ -149,13 +149,14 @@ def _checked_threshold(value: object) -> float:
 def _checked_kinds(alma: ALMA, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
     own = alma.memory_types()
-    if kind is None or kind == ALL:
+    named = ALL if kind is None else args.checked_label(kind, "kind")
+    if named == ALL:
         return {*_STATED, *own, MemoryType.OUTCOME}
-    name = _PUBLISHED.get(str(kind), str(kind))
+    name = _PUBLISHED.get(named, named)
     known = [*_STATED, MemoryType.OUTCOME, *own, ALL]
     if name in known:
         return {name}
-    near = get_close_matches(str(kind), [*_PUBLISHED, *known], n=1)
+    near = get_close_matches(named, [*_PUBLISHED, *known], n=1)
     hint = f", did you mean {near[0]!r}?" if near else ";"
     raise ValidationError(f"there is no kind {quoted(kind)}{hint} There are {', '.join(known)}")
 
