@@ -44,7 +44,7 @@ NEWEST = 64
 
 # Fitted with a scripted model on the tuning worlds of `benchmarks/played`, seeds 1 and 2, 29 November 2026: with .2 a model that is right has .051
 # of its ways in two rows instead of .033; without a doubt one that is wrong in one of five names states fewer true counts than no names do.
-DOUBT = 0.3
+DOUBT = 0.4
 """How much more alike a wording may be to those of another name than to those of its own. Beyond that its name is wrong, and then no name of the
 table is believed against the likenesses."""
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
-from alma.memory import arguments as args
 from alma.memory.alma import alma_of, opened_room
+from alma.memory.arguments import checked_label, checked_name
 from alma.memory.room import Room
 from alma.protocols import Embedder
 from alma.text import matched_text, quoted
@@ -102,7 +102,7 @@ def consolidate(
     Only what belongs to the agent is merged, of each user apart, and preferences that it or no agent recorded. Suspicious memories are left
     alone. Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together.
     """
-    room, owner = opened_room(alma), args.checked_name(agent, "agent")
+    room, owner = opened_room(alma), checked_name(agent, "agent")
     kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
     before = judge.model.used if judge is not None else None
     unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
@@ -149,7 +149,7 @@ def _checked_threshold(value: object) -> float:
 def _checked_kinds(alma: ALMA, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
     own = alma.memory_types()
-    named = ALL if kind is None else args.checked_label(kind, "kind")
+    named = ALL if kind is None else checked_label(kind, "kind")
     if named == ALL:
         return {*_STATED, *own, MemoryType.OUTCOME}
     name = _PUBLISHED.get(named, named)
