@@ -69,7 +69,7 @@ EXHAUSTIVE = (
 """The modules that have tests marked `exhaustive`."""
 
 POSTGRES = (
-    *(f"--package=alma-{name}" for name in ("postgres", "cli", "harness", "integration", "knowledge", "minilm")),
+    *(f"--package=alma-{name}" for name in ("postgres", "cli", "events", "harness", "integration", "knowledge", "minilm")),
     *("--group", "test"),
 )
 
@@ -205,7 +205,7 @@ def integration(session: nox.Session) -> None:
     test_by_default(session, "tests/integration")
 
 
-@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-core[local]"))
+@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-cli", "alma-events", "alma-core[local]"))
 def knowledge(session: nox.Session) -> None:
     """Facts that contradict each other."""
     test_by_default(session, "tests/knowledge")
@@ -473,7 +473,7 @@ def backends(session: nox.Session) -> None:
 @session(
     "tests/core",
     *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
-    installs=("alma-files", "alma-cli", "alma-integration", "alma-knowledge", "alma-core[local]", "alma-testing"),
+    installs=("alma-files", "alma-cli", "alma-events", "alma-integration", "alma-knowledge", "alma-core[local]", "alma-testing"),
     own=Extent.CONTRACTS,
     below=Extent.CONTRACTS,
 )
@@ -486,7 +486,7 @@ def facade_on_files(session: nox.Session) -> None:
 @session(
     "tests/core",
     *("tests/cli/migrating", "tests/integration", "tests/knowledge"),
-    installs=("alma-postgres", "alma-cli", "alma-harness", "alma-integration", "alma-knowledge", "alma-minilm"),
+    installs=("alma-postgres", "alma-cli", "alma-events", "alma-harness", "alma-integration", "alma-knowledge", "alma-minilm"),
     own=Extent.CONTRACTS,
     below=Extent.CONTRACTS,
 )

@@ -1,5 +1,6 @@
 """ALMA as a memory to be played with, through its public calls alone."""
 
+import asyncio
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,15 @@ class FacadeMemory:
 
     def wake_up(self) -> str:
         return self._alma.wakeup(self._agent, self._user)
+
+    def name_ways(self, model: object) -> None:
+        """Lets a language model name the ways that were tried. `AssertionError` if it fails."""
+        from alma.consolidation import ConsolidationEngine
+
+        engine = ConsolidationEngine(storage=self._alma, llm_client=model)
+        result = asyncio.run(engine.consolidate(self._agent, memory_type="outcomes"))
+        assert result.named, result.errors
+        assert result.success, result.errors
 
     def _strategies_behind(self, rule: str) -> Sequence[str]:
         return [each.strategy_used or "" for each in self._alma.outcomes_behind(rule, limit=OUTCOMES)]

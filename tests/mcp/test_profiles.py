@@ -16,14 +16,15 @@ ISSUED = (
     "get_self_model update_self_model alma_wakeup alma_handoff alma_checkpoint alma_resume alma_merge_states alma_workflow_learn "
     "alma_link_artifact alma_get_artifacts alma_cleanup_checkpoints alma_retrieve_scoped "
     "alma_retrieve alma_learn alma_add_preference alma_add_knowledge alma_forget alma_stats alma_health alma_record_usage "
-    "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo query_memory"
+    "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo "
+    "alma_consolidate query_memory"
 )
 
 pytestmark = [pytest.mark.any_version, pytest.mark.anyio]
 
 
 @pytest.mark.parametrize(
-    ("profile", "most_tools", "most_tokens"), [("core", 7, 1500), ("self", 7, 1700), ("workflow", 10, 2000), ("all", 30, 6600)]
+    ("profile", "most_tools", "most_tokens"), [("core", 7, 1500), ("self", 7, 1700), ("workflow", 10, 2000), ("all", 31, 6800)]
 )
 async def test_a_profile_takes_little_of_a_models_context(alma: ALMA, profile: str, most_tools: int, most_tokens: int) -> None:
     async with Client(create_server(alma, profile=profile)) as client:
@@ -47,7 +48,7 @@ async def test_every_tool_says_when_to_use_it_and_what_it_may_do(alma: ALMA) -> 
     assert [tool.name for tool in tools if not tool.title or not tool.output_schema] == []
     assert [tool.name for tool in tools if tool.annotations.open_world_hint is not False] == []
     destructive = [tool.name for tool in tools if tool.annotations.destructive_hint]
-    assert destructive == ["alma_cleanup_checkpoints", "alma_forget", "alma_undo"]
+    assert destructive == ["alma_cleanup_checkpoints", "alma_forget", "alma_consolidate", "alma_undo"]
     assert [
         tool.name for tool in tools if tool.annotations.read_only_hint and tool.annotations.destructive_hint is not None
     ] == []

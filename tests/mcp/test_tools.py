@@ -212,6 +212,18 @@ async def test_what_is_forgotten_comes_back_by_undo(alma: ALMA) -> None:
     assert alma.retrieve("Test the login form", "helena").ids == [memory_id]
 
 
+async def test_notes_that_say_the_same_become_one_and_are_parted_by_undo(alma: ALMA) -> None:
+    for _ in range(2):
+        answer(await call(alma, "alma_add_knowledge", agent="helena", domain="forms", fact="The login form has two fields"))
+
+    looked = answer(await call(alma, "alma_consolidate", agent="helena", memory_type="domain_knowledge"))
+    assert (looked["dry_run"], looked["merged_count"], looked["undo_to"], alma.get_stats().total) == (True, 1, -1, 2)
+    done = answer(await call(alma, "alma_consolidate", agent="helena", dry_run=False))
+    assert (done["merged"], alma.get_stats().total) == (looked["merged"], 1)
+    answer(await call(alma, "alma_undo", agent="helena", to=done["undo_to"], dry_run=False))
+    assert alma.get_stats().total == 2
+
+
 async def test_forgetting_by_id_reaches_own_memories_and_the_users_wishes_alone(alma: ALMA) -> None:
     others = alma.learn("victor", "Deploy", "success", "blue-green").id
     wish = alma.add_user_preference("maria", "reports", "Short").id
@@ -333,7 +345,9 @@ def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
     assert set(CALLS_OF_AGENTS) == set(TOOLS) - {"alma_health", *CALLS_OF_NO_AGENT}
 
 
-@pytest.mark.parametrize("tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_settle", "alma_stats", "alma_undo"}))
+@pytest.mark.parametrize(
+    "tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_settle", "alma_stats", "alma_undo"})
+)
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:
     said = refusal(
@@ -373,7 +387,11 @@ async def test_a_client_of_one_user_changes_nothing_of_another(alma: ALMA) -> No
         episode.end(source="agent")
     gone = answer(await call(alma, "alma_forget", otto, memory_ids=[memory.id]))
     assert (gone["memory_ids"], gone["unknown"]) == ([], [memory.id])
-    for tool, arguments in (("alma_forget", {"older_than_days": 0}), ("alma_undo", {"to": 0, "dry_run": False})):
+    for tool, arguments in (
+        ("alma_forget", {"older_than_days": 0}),
+        ("alma_undo", {"to": 0, "dry_run": False}),
+        ("alma_consolidate", {}),
+    ):
         assert "reaches all users" in refusal(await call(alma, tool, otto, **arguments))
     assert "for another user" in refusal(await call(alma, "alma_settle", otto, episode_id=episode.id, outcome="failure"))
     assert "has no memory" in refusal(await call(alma, "alma_history", otto, memory_id=memory.id))

@@ -153,6 +153,7 @@ class Shop:
             "outcomes_behind": {"memory_id": memory},
             "check": {"agent": "helena", "action": "Deploy"},
             "assess": {"strategy": "blue-green", "context": "Deploy", "agent": "helena"},
+            "consolidate": {"agent": "helena"},
             "get_episode": {"episode_id": episode},
             "get": {"memory_id": memory, "agent": "helena"},
             "history": {"memory_id": memory},

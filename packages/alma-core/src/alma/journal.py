@@ -13,7 +13,7 @@ from typing import Any
 from alma.types.kinds import MemoryType
 from alma.types.stored import OF_THIS_STORE, RowValues
 from alma.types.stored import Change as Change
-from alma.types.strategies import RULE
+from alma.types.strategies import RULE, WAY_NAME
 
 GENESIS = bytes(32)
 """Stands for the hash of a predecessor in the first record of a project."""
@@ -147,7 +147,7 @@ LocatedRow = tuple[str, str, RowValues]
 """A row with its table and key."""
 
 _OF_THIS_STORE = tuple(f"{kind}/" for kind in OF_THIS_STORE)
-_RULE_KEYS = f"{RULE}/"
+_RULE_KEYS = f"{RULE}/", f"{WAY_NAME}/"
 
 
 def content_hash(rows: Iterable[LocatedRow]) -> str:

@@ -56,13 +56,14 @@ class Meaning:
     """The events that records of an operation are.
 
     `makes_one` is True where a record makes one memory at most, whose events then have the first indexes, and `always` where it makes exactly
-    one. `made` is the event of a row that is
-    made, `reason` that of a memory that leaves the searches, `counts` the event of usage counts, `ended` that of an ending of an episode.
+    one. `made` is the event of a row that is made, `changed` that of one that changes, `reason` that of a memory that leaves
+    the searches, `counts` the event of usage counts, `ended` that of an ending of an episode.
     """
 
     makes_one: bool = False
     always: bool = False
     made: Type = Type.CREATED
+    changed: Type = Type.UPDATED
     reason: str = "archived"
     counts: Type | None = None
     ended: Type | None = None
@@ -89,6 +90,7 @@ OPERATIONS: Mapping[str, Meaning] = {
     "record_feedback": Meaning(counts=Type.FEEDBACK_RECORDED),
     "forget": SEVERAL,
     "maintain": Meaning(reason="policy"),
+    "consolidate": Meaning(changed=Type.CONSOLIDATED, reason="merged"),
     UNDO: Meaning(made=Type.RESTORED, reason="undone"),
     PURGE: Meaning(made=Type.UPDATED),  # rows that a redaction stores anew
     IMPORT: Meaning(origin="import", reason="import"),
@@ -100,7 +102,7 @@ _LANES = {
     **dict.fromkeys((Type.CREATED, Type.USAGE_RECORDED, Type.FEEDBACK_RECORDED), 0),
     **dict.fromkeys((Type.PREFERENCE_ADDED, Type.KNOWLEDGE_ADDED), 1),
     **dict.fromkeys((Type.QUARANTINED, Type.RELEASED), 2),
-    Type.UPDATED: 3,
+    **dict.fromkeys((Type.UPDATED, Type.CONSOLIDATED), 3),
     **dict.fromkeys((Type.DELETED, Type.RESTORED, Type.EPISODE_STARTED), 4),
     **dict.fromkeys((Type.EPISODE_ENDED, Type.OUTCOME_SETTLED, Type.WORKFLOW_CHECKPOINT), 5),
 }
@@ -202,8 +204,11 @@ def _of_change(
             yield (Type.QUARANTINED, {}) if is_doubted else (Type.DELETED, {"reason": meaning.reason})
         elif is_back:
             yield Type.RELEASED if doubt is not None and doubt.after is None else Type.RESTORED, {}
-    if named := sorted(changed - {"archived_at"}):
-        yield Type.UPDATED, {"changed": named}
+    is_merged = (
+        meaning.changed is Type.CONSOLIDATED and "archived_at" in changed
+    )  # the note of what it became is no event of its own
+    if (named := sorted(changed - {"archived_at"})) and not is_merged:
+        yield meaning.changed, {"changed": named}
 
 
 def _describe_new_row(kind: Type) -> dict[str, Any]:

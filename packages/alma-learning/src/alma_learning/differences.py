@@ -25,17 +25,19 @@ def normalise(text: str) -> str:
     return " ".join(items + signs) or plain
 
 
-def differ(a: str, b: str) -> bool:
-    """Returns True if something speaks against two texts being one way. Opposites and "only" count only in texts that share words."""
+def differ(a: str, b: str, *, are_named_alike: bool = False) -> bool:
+    """Returns True if something speaks against two texts being one way. Opposites and "only" count only in texts that share words.
+
+    Of texts that were given one name, other code and another word do not count, since the same can be done in many ways.
+    """
     if normalise(a) == normalise(b):
         return False
     one, other = read_wording(a[:READ_CHARS]), read_wording(b[:READ_CHARS])
     articles = {ONE} if one.spoken != other.spoken else set()  # "one" may be an article
     return (
-        has_other_code(a, b)
+        (not are_named_alike and (has_other_code(a, b) or is_one_word_apart(one, other)))
         or all(numbers_apart(one.numbers - articles, other.numbers - articles))
         or is_denied(one, other)
-        or is_one_word_apart(one, other)
         or (_share_words(one, other) and is_turned(one, other))
     )
 

@@ -1,10 +1,11 @@
 """The outcomes that one reader may read, folded: what was tried on which kind of task, and what became of it."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -26,6 +27,7 @@ CHUNK = 64
 NOTHING = ""
 SheetKey = tuple[tuple[int, ...], bool]
 """The kinds of task that a sheet is about, and whether of steps."""
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 HIDDEN = -1
 """In place of a task where all tasks of a way are of other users: how near a question is to their words is not for it to know."""
 
@@ -43,8 +45,13 @@ class Projection:
         embedding: Embedding = Embedding.MEANING,
         needed: Callable[[str], Needed] = lambda agent: Needed(),
         reader: str | None = None,
+        names: Mapping[str, str] = NO_NAMES,
     ) -> None:
-        """Begins with nothing. `needed` is what a rule takes, of the trials of one agent; those of other agents than `reader` weigh half."""
+        """Begins with nothing. `needed` is what a rule takes, of the trials of one agent; those of other agents than `reader` weigh half.
+
+        `names` are the names that wordings were given, by their normalised words: those of one name are one way.
+        """
+        self._names = names
         self._vectors, self._embedding, self._needed, self._reader = vectors, embedding, needed, reader
         self._background: Background | None = None
         self._dimension = 0
@@ -444,10 +451,17 @@ class Projection:
         known = bisect_left(self._form_at, self._size)
         others = self._vectors_of_forms(islice((form for form in reversed(range(known)) if form not in held), OTHER_WAYS))
         ways = group_wordings(
-            Wordings(texts, self._vectors_of_forms(forms), errors, contrary), others, self._way_centre, self._embedding
+            Wordings(texts, self._vectors_of_forms(forms), errors, contrary, self._named(forms)),
+            others,
+            self._way_centre,
+            self._embedding,
         )
         self._ways[sheet] = key, ways
         return ways
+
+    def _named(self, forms: Iterable[int]) -> Sequence[str]:
+        """Returns the names that ways were given, "" for none."""
+        return [self._names.get(self._form_words[form], "") for form in forms] if self._names else ()
 
     def _compare(self, rows: Sequence[Sequence[int]], common: Vector, action: str) -> list[float]:
         """Returns how alike an action is to the wordings of each row, on average."""

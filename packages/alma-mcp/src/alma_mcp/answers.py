@@ -169,6 +169,18 @@ class Undone(_Answer):
     seq: Annotated[int, Field(description="Its own journal record, -1 if there was nothing to undo.")] = -1
 
 
+class Consolidated(_Answer):
+    """What was merged, or would be: the ids of each group, the one that stays first, and of pairs that the words leave open."""
+
+    merged_count: int
+    groups_found: int
+    memories_processed: int
+    merged: list[list[str]]
+    unsure: list[list[str]]
+    dry_run: bool
+    undo_to: Annotated[int, Field(description="For alma_undo; -1 if nothing was merged.")] = -1
+
+
 class Saved(_Answer):
     """A checkpoint that was stored. `number` counts those of the workflow."""
 

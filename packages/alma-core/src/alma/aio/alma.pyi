@@ -21,6 +21,7 @@ import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
 import alma_events.reading
+import alma_knowledge.consolidation.results
 import collections.abc
 import datetime
 import os
@@ -291,6 +292,16 @@ class AsyncALMA(AsyncAdmin):
         workflow as the user has it."""
     async def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+    async def consolidate(self, agent: str, kind: str | alma.types.kinds.MemoryType | None = None, threshold: float = 0.85, use_llm: bool = False, dry_run: bool = True) -> alma_knowledge.consolidation.results.ConsolidationResult:
+        """Finds stated memories of an agent that say the same, and with `dry_run=False` merges them, in one journal record that `undo` takes
+        back.
+
+        `kind` is a built-in or registered kind that is stated, all by default. Two memories are compared if the cosine of their vectors is at
+        least `threshold`, and merged if nothing in their words speaks against it. Of a group one stays, with its id, the usage of all and the
+        latest of their times; the others are archived. Pairs that the words leave open are listed. A merge that was undone is not made again.
+
+        With `use_llm` the configured language model judges these pairs, words merged texts, and names the strategies of outcomes
+        ("outcomes"), which are never merged, so that those in other words are counted together. `ConfigurationError` if none is configured."""
     async def edit(self, /, memory: alma.types.memories.AnyMemory, **fields: typing.Any) -> alma.types.memories.AnyMemory:
         """Changes fields of a stated memory, and returns it as it is stored now. `memory` is as it was read.
 

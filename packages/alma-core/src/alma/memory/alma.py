@@ -22,6 +22,7 @@ from alma.memory.recall import advice, check, explain, explanations, retrieve
 from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.recording import Recording
 from alma.memory.redacting import Redact
+from alma.memory.room import Room, find_room
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.factories import SQLITE
 from alma.types.identity import utc_now
@@ -368,6 +369,19 @@ def checked_alma(alma: object) -> ALMA:
         raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
     alma._store.check_open()
     return alma
+
+
+def opened_room(alma: ALMA) -> Room:
+    """Returns the open project behind a memory, for packages that merge what it holds."""
+    return checked_alma(alma)._room
+
+
+def alma_of(storage: object) -> ALMA:
+    """Returns a memory that is open on a store, of one of its projects. `ConfigurationError` if none is."""
+    room = find_room(storage)
+    if room is None:
+        raise ConfigurationError(f"storage must be an open ALMA or its storage, not {type(storage).__name__}")
+    return ALMA(room)
 
 
 def redacted(alma: ALMA, text: str) -> str:

@@ -22,7 +22,7 @@ from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.provenance import FLAGGED
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE, RecordedOutcome
-from alma.types.strategies import RULE, RuleRecord, RuleRecords
+from alma.types.strategies import RULE, WAY_NAME, RuleRecord, RuleRecords
 from alma_learning import Embedding, Needed, Projection, Trial
 
 _LOG = logging.getLogger("alma")
@@ -51,6 +51,8 @@ class View:
     """Records of rules in the project."""
     texts: "_Texts | None" = None
     """Where the vectors of texts come from."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names that were given to wordings, by their normalised words."""
     doubts: dict[str, str] = field(default_factory=dict)
     """Why outcomes are suspicious, by id."""
 
@@ -94,7 +96,7 @@ class OutcomeProjections:
                 yield self._read(scope, reader, upto)
                 return
             self._views.pop(key, None)  # a failed update must not be used again
-            view = kept if kept is not None and self._catch_up(kept, scope, upto) else self._read(scope, reader, upto)
+            view = kept if kept is not None and self._catch_up(kept, scope, reader, upto) else self._read(scope, reader, upto)
             yield view
             if view.texts is not None and view.texts.was_refused:
                 return  # the next reader may find that the embedder answers again
@@ -114,7 +116,7 @@ class OutcomeProjections:
         with self._project.moment():
             yield self._read(scope, reader, self._project.learned_seq(), is_wanted)
 
-    def _catch_up(self, view: View, scope: ReadableScope, upto: int) -> bool:
+    def _catch_up(self, view: View, scope: ReadableScope, reader: str, upto: int) -> bool:
         """Applies what the journal records since the view was used; returns False if it has to be read from the beginning."""
         if view.upto == upto:
             return True
@@ -132,6 +134,8 @@ class OutcomeProjections:
         view.tried.extend(trials)
         if len(view.tried) >= MOST_OUTCOMES + STEP:
             return False
+        if "record" in tables and self._names(reader) != view.names:
+            return False
         if "record" in tables:
             view.records = self._rule_records()
         view.upto = upto
@@ -147,8 +151,9 @@ class OutcomeProjections:
         first = list(islice(found, 1))
         texts = _Texts(self._project, self._stored_texts)
         embedding = texts.embedding() if first else Embedding.WORDS  # an embedder is not asked where nothing was tried
-        tried = Projection(texts.vectors, embedding=embedding, needed=self._counts_needed, reader=reader)
-        view = View(tried, upto, self._rule_records(), texts)
+        names = self._names(reader)
+        tried = Projection(texts.vectors, embedding=embedding, needed=self._counts_needed, reader=reader, names=names)
+        view = View(tried, upto, self._rule_records(), texts, names)
         tried.extend(self._trials(view, chain(first, found), scope))
         return view
 
@@ -167,6 +172,11 @@ class OutcomeProjections:
 
     def _rule_records(self) -> RuleRecords:
         return RuleRecords(RuleRecord.read(key, version, body) for key, version, body in self._project.records(RULE))
+
+    def _names(self, reader: str) -> Mapping[str, str]:
+        """Returns the names that wordings were given for a reader, by their normalised words."""
+        bodies = (body for _, version, body in self._project.records(WAY_NAME) if version and body.get("agent") == reader)
+        return {str(body.get("wording")): str(body.get("name")) for body in bodies}
 
     def _counts_needed(self, agent: str) -> Needed:
         scope = self._agents.get(agent)

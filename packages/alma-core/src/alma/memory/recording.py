@@ -44,15 +44,23 @@ def _load_events(name: str) -> Callable[..., Any]:
     return operation(method)
 
 
+def _load_knowledge(name: str) -> Callable[..., Any]:
+    methods = extension("alma_knowledge.consolidation.methods", "knowledge", "consolidation is").KnowledgeMethods
+    method: Callable[..., Any] = getattr(methods, name)
+    return operation(method)
+
+
 if TYPE_CHECKING:
     from alma_events.methods import EventMethods as EventMethods
     from alma_harness.methods import HarnessMethods as HarnessMethods
+    from alma_knowledge.consolidation.methods import KnowledgeMethods as KnowledgeMethods
 else:
     EventMethods = type("EventMethods", (), {"events": LateMethod(_load_events)})
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
+    KnowledgeMethods = type("KnowledgeMethods", (), {"consolidate": LateMethod(_load_knowledge)})
 
 
-class Recording(Admin, EventMethods, HarnessMethods):
+class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods):
     """Methods that record."""
 
     add_user_preference = forwarded(adding.add_user_preference)

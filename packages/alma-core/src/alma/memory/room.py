@@ -312,6 +312,12 @@ class Room:
         return to_micros(self.store.clock())
 
 
+def find_room(storage: object) -> Room | None:
+    """Returns an open project of a store, `None` if none is open."""
+    rooms = (room for room in COMMITS.opened.values() if isinstance(room, Room) and room.store.storage is storage)
+    return next(rooms, None)
+
+
 class Face:
     """An object of public methods on one project of an open store."""
 

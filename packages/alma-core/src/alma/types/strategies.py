@@ -250,6 +250,9 @@ def _hinted(summary: str, hint: str | None) -> str:
 RULE = "rule"
 """Kind of the small records of rules. The key of a record is the rule's id."""
 
+WAY_NAME = "ways.name"
+"""Kind of the small records of alma-knowledge that give wordings of strategies a name, for one agent: `wording` (normalised) and `name`."""
+
 MOST_ANCHORS = 8
 """Limit on the outcomes that a record names."""
 

@@ -67,6 +67,14 @@ TOOLS = {
         ToolSpec("alma_health", "See the state", upkeep.health, reads_only=True),
         ToolSpec("alma_history", "History of a memory", upkeep.history, reads_only=True),
         ToolSpec("alma_forget", "Forget", upkeep.forget, is_destructive=True, is_idempotent=True, needs="forget"),
+        ToolSpec(
+            "alma_consolidate",
+            "Merge what says the same",
+            upkeep.consolidate,
+            is_destructive=True,
+            is_idempotent=True,
+            needs="forget",
+        ),
         ToolSpec("alma_undo", "Undo", upkeep.undo, is_destructive=True, needs="forget"),
     )
 }

@@ -11,9 +11,9 @@ from alma.errors import MemoryNotFoundError, ValidationError
 from alma.types import UserPreference
 from alma.types.reports import ForgetReport
 from alma_access import ANY, Access
-from alma_mcp.answers import Change, Counts, Forgotten, Health, History, Undone
+from alma_mcp.answers import Change, Consolidated, Counts, Forgotten, Health, History, Undone
 from alma_mcp.calls import Calls
-from alma_mcp.tools.arguments import Agent, MemoryId, UserId
+from alma_mcp.tools.arguments import Agent, MemoryId, Unneeded, UserId
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -23,6 +23,9 @@ USER_PREFIX = "user:"
 
 OLDER_THAN_DAYS, BELOW_CONFIDENCE = 90, 0.3
 """Usual limits of forgetting by policy."""
+
+LEAST_COSINE, MOST_UNSURE = 0.85, 20
+"""Usual cosine from which memories are compared to be merged, and the unsure pairs that are shown."""
 
 _NOTHING_NAMED = (
     "Nothing was archived, because neither memories nor limits were named. To archive what is listed, call again with "
@@ -128,6 +131,30 @@ def undo(
         removed=list(report.removed),
         changed=list(report.changed),
         seq=-1 if report.seq is None else report.seq,
+    )
+
+
+def consolidate(
+    calls: Calls,
+    agent: Agent = None,
+    kind: Annotated[str | None, Field(description="Such as domain_knowledge; all by default.")] = None,
+    similarity_threshold: Annotated[float, Field(description="Least cosine.")] = LEAST_COSINE,
+    dry_run: DryRun = True,
+    memory_type: Unneeded = None,
+) -> Consolidated:
+    """Use to merge your notes that say the same. Look first: dry_run is the default; alma_undo takes it back."""
+    who = calls.access
+    owner = who.as_agent(agent)
+    who.require_all_users("consolidate")
+    found = calls.alma.consolidate(owner, kind or memory_type, similarity_threshold, dry_run=dry_run)
+    return Consolidated(
+        merged_count=found.merged_count,
+        groups_found=found.groups_found,
+        memories_processed=found.memories_processed,
+        merged=[each["merged_from"] for each in found.merge_details],
+        unsure=[each["ids"] for each in found.unsure][:MOST_UNSURE],
+        dry_run=dry_run,
+        undo_to=-1 if found.journal_seq is None else found.journal_seq - 1,
     )
 
 

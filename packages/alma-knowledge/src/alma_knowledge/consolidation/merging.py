@@ -1,0 +1,153 @@
+"""Merging: one memory of a group stays, the others are archived, in one journal record; and merges that a person undid."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from alma.memory.learn.storing import Entry, embed
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.storage.relational.rows import memory_row
+from alma.types.identity import from_micros
+from alma.types.kinds import KINDS, MemoryType
+from alma.types.memories import AnyMemory, Memory, passages_of
+from alma.types.provenance import is_vouched_for
+from alma.types.strategies import NO_USE, WAY_NAME
+
+OPERATION = "consolidate"
+"""The operation of the journal record."""
+APART = "consolidation.apart"
+"""Kind of the small records of pairs that a person took apart, so that an export keeps them."""
+MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
+_COUNTS = ("occurrence_count", "success_count")
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Memories that become one. `texts` are the fields that a language model worded, none where the survivor keeps its words."""
+
+    survivor: AnyMemory
+    others: Sequence[AnyMemory]
+    texts: Mapping[str, str]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all, the survivor's first."""
+        return [self.survivor.id, *(each.id for each in self.others)]
+
+
+def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
+    """Returns memories that say the same, the one that stays first: that of the best source, then of most evidence, then the oldest."""
+    return sorted(memories, key=lambda one: (not _is_vouched_for(one), -(one.trials or 0.0), one.created_at, one.id))
+
+
+def merge(
+    room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], names: Mapping[str, Mapping[str, Any]], *, actor: str
+) -> tuple[int | None, list[Union]]:
+    """Merges memories in one journal record, and returns its number and what was merged. A group of which a memory changed meanwhile is left out.
+
+    `apart` are the pairs to note as taken apart, `names` the records of names of strategies. Without anything to write the number is `None`.
+    """
+    entries = [Entry(merged, passages_of(merged)) for merged in (unite(one, at=room.now()) for one in unions if one.texts)]
+    vectors, at = embed(room, entries), room.now()
+    noted = _new_pairs(room, apart)
+    if not unions and not noted and not names:
+        return None, []
+    with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
+        write.put_records({(APART, key): (0, body) for key, body in noted.items()})
+        write.put_records({(WAY_NAME, key): (0, body) for key, body in names.items()})
+        done = [one for one in unions if _is_unchanged(write, one)]
+        for one in done:
+            _write_union(write, one, vectors, at=at)
+        return write.seq, done
+
+
+def unite(union: Union, *, at: int) -> AnyMemory:
+    """Returns the survivor with what the others add: their counts, the latest time at which one was seen, and their ids."""
+    every = [union.survivor, *union.others]
+    changes: dict[str, Any] = {
+        name: sum(getattr(one, name) for one in every) for name in _COUNTS if hasattr(union.survivor, name)
+    }
+    if union.survivor.kind in {*KINDS}:
+        name = KINDS[MemoryType(union.survivor.kind)].time_field
+        changes[name] = max(getattr(one, name) for one in every)
+    former = union.survivor.metadata.get(MERGED_FROM, [])
+    metadata = {
+        **union.survivor.metadata,
+        MERGED_FROM: [*former, *(one.id for one in union.others)],
+        "merge_timestamp": from_micros(at).isoformat(),
+        "original_count": sum(_count_originals(one) for one in every),
+    }
+    return union.survivor.model_copy(
+        update={**changes, **_worded(union, every), "metadata": metadata, "updated_at": from_micros(at)}
+    )
+
+
+def _worded(union: Union, every: Sequence[AnyMemory]) -> dict[str, Any]:
+    """Returns the texts of a model's, with the source that is trusted least: its words are no better than any of theirs."""
+    if not union.texts:
+        return {}
+    least = min(every, key=lambda one: (_is_vouched_for(one), one.confidence))
+    source = {"source": least.source} if hasattr(least, "source") else {}
+    return {**union.texts, **source, "confidence": least.confidence}
+
+
+def _count_originals(memory: Memory) -> int:
+    count = memory.metadata.get("original_count")
+    return count if isinstance(count, int) and MERGED_FROM in memory.metadata else 1
+
+
+def _is_vouched_for(memory: Memory) -> bool:
+    return is_vouched_for(str(getattr(memory, "source", "")), memory.metadata) and "imported" not in memory.metadata
+
+
+def _is_unchanged(write: Write, union: Union) -> bool:
+    places, stored = write.stored.find(union.ids), write.stored.named(union.ids)
+    every = [union.survivor, *union.others]
+    return all(one.id in places and not places[one.id].is_archived and stored[one.id] == one for one in every)
+
+
+def _write_union(write: Write, union: Union, vectors: Mapping[str, bytes], *, at: int) -> None:
+    merged, survivor = unite(union, at=at), union.survivor
+    if union.texts:
+        write.replace(merged, passages_of(merged), vectors)
+    else:
+        before, after = memory_row(survivor), memory_row(merged)
+        write.change_memory(survivor.id, **{name: after[name] for name in after if after[name] != before[name]})
+    usage = defaultdict[str, float](float)
+    for memory_id, place in write.stored.find([one.id for one in union.others]).items():
+        write.change_memory(
+            memory_id,
+            archived_at=at,
+            body={"metadata": {**next(one.metadata for one in union.others if one.id == memory_id), SUPERSEDED_BY: survivor.id}},
+        )
+        for name in NO_USE if place.usage else ():
+            usage[name] += (place.usage or {}).get(name, 0)
+    if any(usage.values()):
+        write.count_usage({survivor.id: usage})
+
+
+def find_undone(room: Room, ids: Collection[str]) -> set[frozenset[str]]:
+    """Returns the pairs of ids, all of memories that are there, that were merged before: as both are there, a person took them apart."""
+    live = set(ids)
+    known = (frozenset(body.get("references", ())) for _, _, body in room.project.records(APART))
+    found = {pair for pair in known if pair <= live}
+    for entry in room.project.entries(memory_ids=list(ids)) if ids else ():
+        if entry.operation != OPERATION:
+            continue
+        unions = defaultdict[str, set[str]](set)
+        for change in entry.changes:
+            into = ((change.after or {}).get("body") or {}).get("metadata", {}).get(SUPERSEDED_BY)
+            if change.table == "memory" and isinstance(into, str):
+                unions[into].add(change.key)
+        for into, merged in unions.items():
+            found |= {frozenset(pair) for pair in combinations(sorted({into, *merged} & live), 2)}
+    return found
+
+
+def _new_pairs(room: Room, apart: Iterable[frozenset[str]]) -> dict[str, dict[str, Any]]:
+    wanted = {"/".join(sorted(pair)): {"references": sorted(pair)} for pair in apart}
+    known = room.project.record(APART, wanted) if wanted else {}
+    return {key: body for key, body in wanted.items() if not known[key][0]}
