@@ -586,7 +586,7 @@ def js(session: nox.Session) -> None:
 
 
 @session(
-    *("packages/alma-server/src", "packages/alma-server/ui", "tests/ui"),
+    *("packages/alma-server/src", "packages/alma-server/ui", "tests/ui", "docs/guides/explorer.md"),
     installs=("alma-server",),
     reads=("packages/alma-memory-js/src", "deploy"),
 )

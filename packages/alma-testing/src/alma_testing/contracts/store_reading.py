@@ -258,6 +258,13 @@ class StoreFigures(WithStore):
         assert [day for day, _, _ in growth] == sorted(day for day, _, _ in growth)
         assert set(growth) == {(days[0].date(), "outcome", 2), (days[2].date(), "outcome", 1), (days[2].date(), "heuristic", 1)}
 
+    def test_the_results_of_a_day_are_summed(self, store: Store, project: Project) -> None:
+        add(store, project, *(make_outcome(outcome=verdict) for verdict in ("success", "partial", "failure", "unverified")))
+        later = make_outcome(created_at=START + timedelta(days=1), timestamp=START + timedelta(days=1))
+        add(store, project, later)
+        sums = [(each.count, each.trials, each.successes) for each in project.growth()]
+        assert sums == [(4, 3.0, 1.5), (1, 1.0, 1.0)]
+
     def test_a_memory_of_an_earlier_event_is_counted_on_its_day(self, store: Store, project: Project) -> None:
         past = START - timedelta(days=90)
         add(store, project, make_outcome(timestamp=past, created_at=START), make_domain_knowledge(last_verified=past))
