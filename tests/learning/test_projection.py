@@ -341,5 +341,4 @@ def test_an_empty_projection_says_nothing_and_embeds_no_background(question):
 def test_of_many_tasks_the_newest_count(monkeypatch):
     monkeypatch.setattr("alma_learning.projection.NEWEST_TASKS", 3)
     projection = fold([make_trial(n, f"deploy {n}") for n in range(8)])
-    assert projection.is_cut
     assert sum(table.trials for table in projection.tables()) == 3
