@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from alma import ALMA
+from alma import ALMA, CustomMemoryType
 from alma_access import Access
 from alma_server.settings import ServerSettings
 from api_serving import Served, over_http, running_app
@@ -79,6 +79,8 @@ def fill(folder: Path) -> None:
             "helena", "Sleep for a fixed time", "It hides the race and makes the suite slow", "Wait for the element itself"
         )
         alma.add_heuristic("helena", "A form has a date field", "Try the last day of February and the 31st")
+        alma.register_memory_type(CustomMemoryType(name="constructor", fields={"title": "str", "hours": "float"}, embedding_fields=["title"]))
+        alma.add("constructor", agent="helena", title="Builds the base image", hours=1.5)
         alma.add_user_preference("mira", "language", "Prefers German replies, and short ones")
         for number in range(8):
             clock.now += timedelta(hours=2)

@@ -242,12 +242,26 @@ export const flows = {
     await person.press(person.button("Save"));
     await person.sees("Fact edited");
     same((await ask("GET", `memories/${id}`)).fact, "Staging has four nodes.");
+    const entry = page.locator(".history li").nth(1); // the edit comes before it
+    await entry.waitFor();
     await person.press(page.locator(".history summary").first());
     await person.sees("Staging has three nodes.", page.locator(".diff del"));
     await person.sees("Staging has four nodes.", page.locator(".diff ins"));
     await person.press(person.button(/^Undo u/));
     await person.sees("Undone");
     same((await ask("GET", `memories/${id}`)).fact, "Staging has three nodes.");
+  },
+
+  "edits a memory of the project's own kind": async ({ person, page, ask }) => {
+    const { id } = await ask("POST", "memories", { kind: "constructor", agent: "helena", fields: { title: "Builds the web image", hours: 2 } });
+    await person.open("memories?kind=constructor");
+    await person.press(person.link("Builds the web image"));
+    await page.getByRole("heading", { level: 1, name: "Constructor" }).waitFor();
+    await person.press(person.button("Edit"));
+    await person.write(person.box("Title"), "Builds the mail image", { isSent: false });
+    await person.press(person.button("Save"));
+    await person.sees("Constructor edited");
+    same((await ask("GET", `memories/${id}`)).fields, { title: "Builds the mail image", hours: 2 });
   },
 
   "keeps an edit back that another overtook": async ({ person, page, ask }) => {

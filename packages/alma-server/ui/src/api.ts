@@ -204,7 +204,7 @@ export const forget = (ids: string[], options: { purge?: boolean; isDry: boolean
 export const undo = (to: number, options: { isDry: boolean; head?: number; actor?: string | undefined }) =>
   write<T.UndoReport>("POST", "undo", { to, dry_run: options.isDry, expected_head: options.head ?? null, actor: options.actor ?? null });
 export const release = (ids: string[]) => write<{ memory_ids: string[] }>("POST", "quarantine:release", { memory_ids: ids });
-export const edit = (id: string, changes: Record<string, string | null>) => {
+export const edit = (id: string, changes: object) => {
   const etag = etags.get(id);
   return write<Memory>("PATCH", `${at(id)}?${new URLSearchParams(present(who()))}`, changes, etag ? { "If-Match": etag } : undefined);
 };

@@ -56,6 +56,9 @@ function Page(): JSX.Element {
     if (!isFirst.current) document.querySelector<HTMLElement>("h1")?.focus();
     isFirst.current = false;
   }, [view, id]);
+  useEffect(() => {
+    home.value = undefined; // another token may reach other projects
+  }, [session.value]);
   useKeys({
     "/": focusSearch,
     "?": () => (isHelpOpen.value = true),

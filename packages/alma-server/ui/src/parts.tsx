@@ -79,21 +79,21 @@ export function Head({ title, children, note }: { title: ComponentChildren; note
   );
 }
 
-const SHAPES: Record<string, string> = {
-  outcome: "M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3z",
-  heuristic: "M3 3h10v10H3z",
-  anti_pattern: "M8 2.5 14 13H2z",
-  domain_knowledge: "M8 2l6 6-6 6-6-6z",
-  user_preference: "M8 13 2.5 7.5a3 3 0 0 1 5.5-2 3 3 0 0 1 5.5 2z",
-  conversation: "M2 3h12v8H8l-3 3v-3H2z",
-};
+const SHAPES = new Map([
+  ["outcome", "M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3z"],
+  ["heuristic", "M3 3h10v10H3z"],
+  ["anti_pattern", "M8 2.5 14 13H2z"],
+  ["domain_knowledge", "M8 2l6 6-6 6-6-6z"],
+  ["user_preference", "M8 13 2.5 7.5a3 3 0 0 1 5.5-2 3 3 0 0 1 5.5 2z"],
+  ["conversation", "M2 3h12v8H8l-3 3v-3H2z"],
+]);
 
 /** Name of a kind with its shape. */
 export function Kind({ kind }: { kind: string }): JSX.Element {
   return (
-    <span class={`kind kind-${kind in SHAPES ? kind : "own"}`}>
+    <span class="kind">
       <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d={SHAPES[kind] ?? "M8 2l5.2 3v6L8 14l-5.2-3V5z"} />
+        <path d={SHAPES.get(kind) ?? "M8 2l5.2 3v6L8 14l-5.2-3V5z"} />
       </svg>
       {plain(kindName(kind))}
     </span>

@@ -4,17 +4,18 @@ import type * as T from "../../../alma-memory-js/src/index.js";
 type OwnMemory = Omit<T.CustomMemory, "kind"> & { kind: "" };
 export type Memory = Exclude<T.Memory, { definition: unknown }> | OwnMemory;
 
-const KINDS: Record<string, [string, string]> = {
-  outcome: ["Outcome", "Outcomes"],
-  heuristic: ["Strategy", "Strategies"],
-  anti_pattern: ["Warning", "Warnings"],
-  domain_knowledge: ["Fact", "Facts"],
-  user_preference: ["Preference", "Preferences"],
-  conversation: ["Conversation", "Conversations"],
-};
+/** Maps, as a kind may have the name of something that every object has. */
+const KINDS = new Map<string, [one: string, many: string]>([
+  ["outcome", ["Outcome", "Outcomes"]],
+  ["heuristic", ["Strategy", "Strategies"]],
+  ["anti_pattern", ["Warning", "Warnings"]],
+  ["domain_knowledge", ["Fact", "Facts"]],
+  ["user_preference", ["Preference", "Preferences"]],
+  ["conversation", ["Conversation", "Conversations"]],
+]);
 
 /** Kinds that ALMA has, in the order in which they are listed. */
-export const BUILT_IN = Object.keys(KINDS);
+export const BUILT_IN = [...KINDS.keys()];
 
 /** Returns counts by kind, those of ALMA's own kinds first and in their order. */
 export function inOrder(counts: Record<string, number>): [string, number][] {
@@ -23,7 +24,7 @@ export function inOrder(counts: Record<string, number>): [string, number][] {
 }
 
 export function kindName(kind: string, count = 1): string {
-  const [one, many] = KINDS[kind] ?? [spaced(kind), spaced(kind)];
+  const [one, many] = KINDS.get(kind) ?? [spaced(kind), spaced(kind)];
   return count === 1 ? one : many;
 }
 
@@ -122,23 +123,51 @@ export function particulars(memory: Memory): [string, string][] {
   return all.filter((pair): pair is [string, string] => Boolean(pair[1]));
 }
 
-/** Fields of a kind that a person may edit, each with its label. */
-export const EDITABLE: Record<string, [string, string][]> = {
-  heuristic: [
-    ["condition", "When"],
-    ["strategy", "Strategy"],
+const EDITABLE = new Map<string, [name: string, label: string][]>([
+  [
+    "heuristic",
+    [
+      ["condition", "When"],
+      ["strategy", "Strategy"],
+    ],
   ],
-  anti_pattern: [
-    ["pattern", "Warning"],
-    ["why_bad", "Why"],
-    ["better_alternative", "Instead"],
+  [
+    "anti_pattern",
+    [
+      ["pattern", "Warning"],
+      ["why_bad", "Why"],
+      ["better_alternative", "Instead"],
+    ],
   ],
-  domain_knowledge: [
-    ["domain", "Domain"],
-    ["fact", "Fact"],
+  [
+    "domain_knowledge",
+    [
+      ["domain", "Domain"],
+      ["fact", "Fact"],
+    ],
   ],
-  user_preference: [
-    ["category", "Category"],
-    ["preference", "Preference"],
+  [
+    "user_preference",
+    [
+      ["category", "Category"],
+      ["preference", "Preference"],
+    ],
   ],
-};
+]);
+
+export interface EditableText {
+  name: string;
+  label: string;
+  text: string;
+}
+
+/** Returns the texts of a memory that a person may edit: none of what was learned, which its outcomes would only say again. */
+export function editableTexts(memory: Memory): EditableText[] {
+  if (memory.metadata.learned === true) return [];
+  if ("definition" in memory) {
+    const texts = Object.entries(memory.fields).filter((pair): pair is [string, string] => typeof pair[1] === "string");
+    return texts.map(([name, text]) => ({ name, label: spaced(name), text }));
+  }
+  const fields = memory as unknown as Record<string, string | null>;
+  return (EDITABLE.get(memory.kind) ?? []).map(([name, label]) => ({ name, label, text: fields[name] ?? "" }));
+}

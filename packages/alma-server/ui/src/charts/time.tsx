@@ -9,7 +9,7 @@ const FONT = "12px system-ui, sans-serif";
 /** Series of a plot: a step, a line, or the band between the two before it. */
 export interface Line {
   name: string;
-  tone: "accent" | "soft" | "good" | "band";
+  tone: "accent" | "soft" | "band";
   values: (number | null)[];
   isBars?: boolean;
 }
@@ -20,6 +20,8 @@ export function TimePlot(props: {
   days: number[];
   lines: Line[];
   isRate?: boolean;
+  /** Days with a mark at the foot of the plot, in seconds. */
+  marks?: number[];
   height: number;
   onChoose?: (from: number, to: number) => void;
 }): JSX.Element {
@@ -63,6 +65,21 @@ export function TimePlot(props: {
         ],
         bands: bandsOf(props.lines, tone.band),
         hooks: {
+          draw: [
+            ({ ctx, bbox, valToPos }) => {
+              const size = 5 * devicePixelRatio;
+              const foot = bbox.top + bbox.height;
+              ctx.fillStyle = tone.ink;
+              for (const mark of props.marks ?? []) {
+                const x = valToPos(mark, "x", true);
+                ctx.beginPath();
+                ctx.moveTo(x, foot - 1.6 * size);
+                ctx.lineTo(x + size, foot);
+                ctx.lineTo(x - size, foot);
+                ctx.fill();
+              }
+            },
+          ],
           setSelect: [
             (self) => {
               if (self.select.width < 3) return;
@@ -81,7 +98,7 @@ export function TimePlot(props: {
       observer.disconnect();
       plot.destroy();
     };
-  }, [props.days, props.lines, isDark]);
+  }, [props.days, props.lines, props.marks, isDark]);
   return <div ref={box} class="plot" role="img" aria-label={props.name} />;
 }
 
@@ -95,13 +112,13 @@ function dayName(seconds: number): string {
 }
 
 /** Returns the colours of the page, which a canvas cannot read by itself. */
-function tonesOf(element: HTMLElement): Record<"accent" | "soft" | "good" | "band" | "line", string> {
+function tonesOf(element: HTMLElement): Record<"accent" | "soft" | "ink" | "band" | "line", string> {
   const probe = element.appendChild(document.createElement("span"));
   const of = (name: string) => {
     probe.className = `probe-${name}`;
     return getComputedStyle(probe).color;
   };
-  const found = { accent: of("accent"), soft: of("soft"), good: of("good"), band: of("band"), line: of("line") };
+  const found = { accent: of("accent"), soft: of("soft"), ink: of("ink"), band: of("band"), line: of("line") };
   probe.remove();
   return found;
 }

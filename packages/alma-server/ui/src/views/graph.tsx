@@ -132,11 +132,11 @@ function Drawing({ nodes }: { nodes: Node[] }): JSX.Element {
   );
 }
 
-const SHAPES: Record<string, string> = {
-  heuristic: "M-7-7H7V7H-7z",
-  anti_pattern: "M0-9 9 7H-9z",
-  domain_knowledge: "M0-9 9 0 0 9-9 0z",
-};
+const SHAPES = new Map([
+  ["heuristic", "M-7-7H7V7H-7z"],
+  ["anti_pattern", "M0-9 9 7H-9z"],
+  ["domain_knowledge", "M0-9 9 0 0 9-9 0z"],
+]);
 
 function Spot({ placed }: { placed: Placed }): JSX.Element {
   const { node, x, y } = placed;
@@ -147,7 +147,7 @@ function Spot({ placed }: { placed: Placed }): JSX.Element {
     <a href={linkOf(node)} class={`spot spot-${node.kind === "outcome" ? tone : "rule"}${isMiddle ? " is-middle" : ""}`} aria-label={says} data-spot="">
       <title>{says}</title>
       <g transform={`translate(${x.toFixed(1)} ${y.toFixed(1)})`}>
-        {SHAPES[node.kind] ? <path d={SHAPES[node.kind]} /> : <circle r={isMiddle ? 10 : 7} />}
+        {SHAPES.has(node.kind) ? <path d={SHAPES.get(node.kind)} /> : <circle r={isMiddle ? 10 : 7} />}
         {node.verdict === "failure" && <path class="spot-mark" d="M-3-3 3 3M3-3-3 3" />}
         {node.verdict === "success" && <path class="spot-mark" d="M-3.5 0-1 2.5 3.5-2.5" />}
       </g>
@@ -204,7 +204,7 @@ function place(nodes: Node[]): Placed[] {
 
 /** Moves the focus along the drawing with the arrow keys. */
 function walk(event: KeyboardEvent): void {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const step = ["ArrowRight", "ArrowDown"].includes(event.key) ? 1 : ["ArrowLeft", "ArrowUp"].includes(event.key) ? -1 : 0;
   if (!step) return;
   event.preventDefault();
   const spots = [...(event.currentTarget as SVGElement).querySelectorAll<SVGAElement>("[data-spot]")];

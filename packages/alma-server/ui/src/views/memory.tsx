@@ -8,7 +8,7 @@ import { useKeys } from "../keys.js";
 import { Answer, Box, Empty, Fault, Figures, Head, Judgement, Kind, MemoryLink, Time, Verdict } from "../parts.js";
 import { go, href, hrefWith, param, route, scope } from "../router.js";
 import { Inline, plain, Stored, Suspicious } from "../text.js";
-import { count, decimals, duration, EDITABLE, headline, kindName, many, particulars, percent, range, spaced, taskOf } from "../words.js";
+import { count, decimals, duration, editableTexts, headline, kindName, many, particulars, percent, range, spaced, taskOf } from "../words.js";
 import { releaseMemory } from "./memories.js";
 import { Signals, Why } from "./search.js";
 
@@ -55,7 +55,7 @@ function Lookup(): JSX.Element {
 
 function Shown({ memory, isQuarantined }: FoundMemory): JSX.Element {
   const [isEditing, setEditing] = useState(false);
-  const canEdit = !api.isReadOnly && !isQuarantined && memory.kind in EDITABLE && memory.metadata.learned !== true;
+  const canEdit = !api.isReadOnly && !isQuarantined && editableTexts(memory).length > 0;
   useKeys({
     ...(canEdit && { e: () => setEditing(true) }),
     ...(!api.isReadOnly && { x: () => forgetMemory(memory) }),
@@ -329,16 +329,15 @@ const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stri
 
 function Edit({ memory, onEnd }: { memory: api.Memory; onEnd: () => void }): JSX.Element {
   const id = useId();
-  const fields = EDITABLE[memory.kind] ?? [];
-  const stored = memory as unknown as Record<string, string | null>;
-  const [typed, setTyped] = useState(() => Object.fromEntries(fields.map(([name]) => [name, stored[name] ?? ""])));
+  const [stored] = useState(() => editableTexts(memory));
+  const [typed, setTyped] = useState(() => stored.map(({ text }) => text));
   const [error, setError] = useState<Error>();
   useEffect(() => document.getElementById(`${id}-0`)?.focus(), []);
   const save = async () => {
-    const changes = Object.fromEntries(Object.entries(typed).filter(([name, value]) => value !== (stored[name] ?? "")));
-    if (!Object.keys(changes).length) return onEnd();
+    const changed = Object.fromEntries(stored.flatMap(({ name, text }, index) => (typed[index] === text ? [] : [[name, typed[index] ?? ""]])));
+    if (!Object.keys(changed).length) return onEnd();
     try {
-      const done = await undoable(() => api.edit(memory.id, changes), `${kindName(memory.kind)} edited`);
+      const done = await undoable(() => api.edit(memory.id, "definition" in memory ? { fields: changed } : changed), `${kindName(memory.kind)} edited`);
       await act(async () => done);
       onEnd();
     } catch (caught) {
@@ -355,15 +354,15 @@ function Edit({ memory, onEnd }: { memory: api.Memory; onEnd: () => void }): JSX
       }}
       onKeyDown={(event) => event.key === "Escape" && onEnd()}
     >
-      {fields.map(([name, label], index) => (
+      {stored.map(({ label }, index) => (
         <p class="field">
-          <label for={`${id}-${index}`}>{label}</label>
+          <label for={`${id}-${index}`}>{plain(label)}</label>
           <textarea
             id={`${id}-${index}`}
             dir="auto"
-            rows={Math.min(12, (typed[name] ?? "").split("\n").length + 1)}
-            value={typed[name]}
-            onInput={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
+            rows={Math.min(12, (typed[index] ?? "").split("\n").length + 1)}
+            value={typed[index]}
+            onInput={(event) => setTyped(typed.with(index, event.currentTarget.value))}
           />
         </p>
       ))}

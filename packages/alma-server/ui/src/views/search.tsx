@@ -58,6 +58,7 @@ function Results({ agent, task }: { agent: string; task: string }): JSX.Element 
               <Result key={found.memory.id} found={found} agent={agent} task={task} />
             ))}
           </ol>
+          <Contradictions found={answer.contradictions} />
           <NotShown agent={agent} task={task} />
         </>
       )}
@@ -104,6 +105,29 @@ function Result({ found, agent, task }: { found: api.Found; agent: string; task:
       </div>
       {isOpen && <Why id={memory.id} agent={agent} task={task} />}
     </li>
+  );
+}
+
+/** Memories that contradict each other, and which of two is preferred. */
+function Contradictions({ found }: { found: api.Retrieved["contradictions"] }): JSX.Element | null {
+  if (!found.length) return null;
+  return (
+    <section>
+      <h2>Contradictions</h2>
+      <ul class="plain">
+        {found.map((each) => (
+          <li>
+            <a href={href("memory", each.preferred_id)}>
+              <Inline text={each.preferred} />
+            </a>{" "}
+            is preferred, as {each.why}, to{" "}
+            <a href={href("memory", each.other_id)}>
+              <Inline text={each.other} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -26,7 +26,7 @@ function Days({ all }: { all: api.Day[] }): JSX.Element {
   const from = param("from");
   const to = param("to");
   const days = useMemo(() => all.filter(({ day }) => (!from || day >= from) && (!to || day <= to)), [all, from, to]);
-  const { axis, rates, outcomes, others } = useMemo(() => seriesOf(days), [days]);
+  const { axis, rates, outcomes, others, formed } = useMemo(() => seriesOf(days), [days]);
   const judged = sum(days, (day) => day.judged);
   const successes = sum(days, (day) => day.successes);
   const total = sum(days, (day) => sumOf(day.by_kind));
@@ -63,9 +63,9 @@ function Days({ all }: { all: api.Day[] }): JSX.Element {
       <section>
         <h2>Rate of success</h2>
         <p class="key">
-          <span class="key-line tone-accent" /> rate of the day <span class="key-band" /> interval at 95 %
+          <span class="key-line tone-accent" /> rate of the day <span class="key-band" /> interval at 95 % <span class="key-mark" /> a rule was formed
         </p>
-        <TimePlot name={`Rate of success by day: ${many(days.length, "day")}; the table below has the numbers`} days={axis} lines={rates} isRate height={180} onChoose={choose} />
+        <TimePlot name={`Rate of success by day: ${many(days.length, "day")}; the table below has the numbers`} days={axis} lines={rates} marks={formed} isRate height={180} onChoose={choose} />
       </section>
       <section>
         <h2>Outcomes</h2>
@@ -83,10 +83,11 @@ function Days({ all }: { all: api.Day[] }): JSX.Element {
   );
 }
 
-function seriesOf(days: api.Day[]): { axis: number[]; rates: Line[]; outcomes: Line[]; others: Line[] } {
+function seriesOf(days: api.Day[]): { axis: number[]; rates: Line[]; outcomes: Line[]; others: Line[]; formed: number[] } {
   const of = (day: api.Day) => day.by_kind.outcome ?? 0;
   return {
     axis: days.map(({ day }) => seconds(day)),
+    formed: days.filter((day) => day.formed).map(({ day }) => seconds(day)),
     rates: [
       { name: "lower", tone: "band", values: days.map((day) => day.interval?.lower ?? null) },
       { name: "upper", tone: "band", values: days.map((day) => day.interval?.upper ?? null) },
