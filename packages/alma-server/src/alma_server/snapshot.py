@@ -18,6 +18,7 @@ from alma_access.secret_form import new_id, new_secret
 from alma_server.app import create_app
 from alma_server.page import INDEX, assets
 from alma_server.paging import LARGEST_PAGE
+from alma_server.routes.answers import Page
 from alma_server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ async def _take(alma: "ALMA", progress: Progress | None) -> dict[str, Any]:
             answers[f"timeline?agent={agent}"] = await api.get("timeline", agent=agent)
             answers[f"strategies?agent={agent}&limit=1000"] = await api.get("strategies", agent=agent, limit=1000)
         answers["journal"] = await _journal(api)
-        answers["memories"] = memories = await _memories(api, answers["stats"]["total"])
+        answers["memories"] = memories = _memories(alma, answers["stats"]["total"])
         answers["memories?status=quarantined"] = await api.get("quarantine", limit=1000)
         answers |= await _details(api, memories["memories"][:MOST_DETAILED], progress)
         for item in (*review["unjudged"], *review["surprising"]):
@@ -91,17 +92,10 @@ async def _journal(api: "_Api") -> dict[str, Any]:
     return {"records": records, "head": head, "after": None}
 
 
-async def _memories(api: "_Api", total: int) -> dict[str, Any]:
-    """Returns the newest memories, newest first, and how many there are."""
-    found: list[Any] = []
-    cursor: dict[str, str] = {}
-    while len(found) < MOST_MEMORIES:
-        page = await api.get("memories", limit=LARGEST_PAGE, **cursor)
-        found += page["memories"]
-        if page["next"] is None:
-            break
-        cursor = {"cursor": page["next"]}
-    return {"memories": found[:MOST_MEMORIES], "total": total, "next": None}
+def _memories(alma: "ALMA", total: int) -> dict[str, Any]:
+    """Returns the newest memories, newest first, as a page of the API, read at once: its pages newest first read those before them again."""
+    found = sorted(alma.list_memories(limit=MOST_MEMORIES), key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    return Page(memories=found, next=None, total=total).model_dump(mode="json")
 
 
 async def _details(api: "_Api", memories: list[Any], progress: Progress | None) -> dict[str, Any]:
