@@ -79,7 +79,9 @@ def fill(folder: Path) -> None:
             "helena", "Sleep for a fixed time", "It hides the race and makes the suite slow", "Wait for the element itself"
         )
         alma.add_heuristic("helena", "A form has a date field", "Try the last day of February and the 31st")
-        alma.register_memory_type(CustomMemoryType(name="constructor", fields={"title": "str", "hours": "float"}, embedding_fields=["title"]))
+        alma.register_memory_type(
+            CustomMemoryType(name="constructor", fields={"title": "str", "hours": "float"}, embedding_fields=["title"])
+        )
         alma.add("constructor", agent="helena", title="Builds the base image", hours=1.5)
         alma.add_user_preference("mira", "language", "Prefers German replies, and short ones")
         for number in range(8):
