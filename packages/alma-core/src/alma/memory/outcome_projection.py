@@ -28,8 +28,8 @@ from alma_learning import Embedding, Needed, Projection, Trial
 _LOG = logging.getLogger("alma")
 
 MOST_VIEWS, MOST_SMALL_VIEWS, MOST_HELD = 64, 2_048, 200_000
-"""Readers whose projections are kept, those that asked last: more than `MOST_VIEWS` as long as they hold no more than `MOST_HELD` outcomes. What asks for
-the rules of all agents and users reads a projection of each (29 November 2026, 1,105 of them: 10 s, and 1.3 s the next time)."""
+"""Readers whose projections are kept, those that asked last: more than `MOST_VIEWS` as long as they hold no more than `MOST_HELD` outcomes. What
+asks for the rules of all agents and users reads a projection of each (29 November 2026, 1,105 of them: 10 s, and 1.3 s the next time)."""
 
 MOST_RECORDS = 2_000
 """Journal records after which reading all outcomes again is cheaper than following the journal."""
