@@ -41,3 +41,20 @@ def test_a_past_time_is_asked_about_with_the_outcomes_of_then(open_store: OpenSt
             clock.advance(minutes=1)
         assert "by hand: worked 21 of 21" in alma.retrieve("deploy the shop", agent="dev", as_of=then).to_prompt()
         assert "by hand" not in alma.retrieve("deploy the shop", agent="dev").to_prompt()
+
+
+def test_archiving_and_undoing_leave_every_view_with_the_same_outcomes(open_store: OpenStore) -> None:
+    with open_store() as grown:
+        ids = [grown.learn("dev", "deploy the shop", True, f"way {number // 10}").id for number in range(90)]
+        counted(grown)
+
+        def check() -> None:
+            with open_store() as fresh:
+                assert counted(fresh) == counted(grown)
+
+        grown.forget(memory_ids=ids[:5])
+        check()
+        grown.forget(memory_ids=ids[-5:])
+        check()
+        grown.undo(grown.get_stats().journal_records - 5)
+        check()

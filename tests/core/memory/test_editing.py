@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, ConflictError, MemoryNotFoundError, ValidationError
+from alma import ALMA, ConflictError, Heuristic, MemoryNotFoundError, ValidationError
 from facade import ManualClock
 from meetings import MEETING, notes
 
@@ -122,3 +122,14 @@ def test_what_is_forgotten_or_of_another_project_is_not_edited(alma: ALMA) -> No
     alma.forget(memory_ids=[fact.id])
     with pytest.raises(MemoryNotFoundError):
         alma.edit(fact, fact="Second")
+
+
+def test_the_record_of_other_words_does_not_stay_with_a_strategy(alma: ALMA) -> None:
+    stated = Heuristic(agent="dev", condition="the site is slow", strategy="restart it", occurrence_count=10, success_count=10)
+    made = alma.get(alma.add_many([stated])[0])
+    assert "worked 10 of 10" in alma.retrieve("the site is slow", "dev").to_prompt()
+    edited = alma.edit(made, strategy="delete the database")
+    assert (edited.occurrence_count, edited.success_count) == (0, 0)  # type: ignore[union-attr] # a heuristic
+    assert "worked" not in alma.retrieve("the site is slow", "dev").to_prompt()
+    alma.undo(alma.get_stats().journal_records - 1)
+    assert "worked 10 of 10" in alma.retrieve("the site is slow", "dev").to_prompt()

@@ -56,6 +56,8 @@ class View:
     """Names that were given to wordings, by their normalised words."""
     doubts: dict[str, str] = field(default_factory=dict)
     """Why outcomes are suspicious, by id."""
+    since: int = 0
+    """Row of the first outcome that counts; 0 where all do."""
 
     def doubt_of(self, outcomes: Iterable[str]) -> str | None:
         """Returns why a way is suspicious whose outcomes these are; `None` if it is not."""
@@ -136,9 +138,13 @@ class OutcomeProjections:
             changed.update([change.key for change in entry.changes if change.table == "memory"])
             if entry.is_purged or entry.operation == REBUILD or PURGE in tables:
                 return False
-        found = (one for one in self._project.outcomes_named(changed) if self._may_count(one.partition.row, scope))
+        named = self._project.outcomes_named(changed)
+        found = (one for one in named if one.row >= view.since and self._may_count(one.partition.row, scope))
         trials = list(self._trials(view, found, scope))
-        view.tried.remove(changed - {trial.id for trial in trials})
+        gone = changed - {trial.id for trial in trials}
+        if view.since and any(one in view.tried for one in gone):  # older outcomes count in their place
+            return False
+        view.tried.remove(gone)
         view.tried.extend(trials)
         if len(view.tried) >= MOST_OUTCOMES + STEP:
             return False
@@ -152,8 +158,9 @@ class OutcomeProjections:
     def _read(self, scope: ReadableScope, reader: str, upto: int, is_wanted: Wanted | None = None) -> View:
         partitions = [row for row, one in scope.known.items() if one.kind == MemoryType.OUTCOME and self._may_count(row, scope)]
         found: Iterator[RecordedOutcome] = iter(())
+        since = _first_row(self._project.rows_in(partitions)) if partitions and is_wanted is None else 0
         if partitions and is_wanted is None:
-            found = self._project.outcomes(partitions, since=_first_row(self._project.rows_in(partitions)))
+            found = self._project.outcomes(partitions, since=since)
         elif partitions:
             found = filter(is_wanted, self._project.outcomes(partitions))
         first = list(islice(found, 1))
@@ -161,7 +168,7 @@ class OutcomeProjections:
         embedding = texts.embedding() if first else Embedding.WORDS  # an embedder is not asked where nothing was tried
         names = self._names(reader)
         tried = Projection(texts.vectors, embedding=embedding, needed=self._counts_needed, reader=reader, names=names)
-        view = View(tried, upto, self._rule_records(), texts, names)
+        view = View(tried, upto, self._rule_records(), texts, names, since=since)
         tried.extend(self._trials(view, chain(first, found), scope))
         return view
 
@@ -232,7 +239,7 @@ class _Texts:
 def _first_row(rows: Sequence[int]) -> int:
     """Returns the row of the first outcome that counts."""
     left_out = max(len(rows) - MOST_OUTCOMES, 0)
-    return rows[left_out - left_out % STEP] if rows else 0
+    return rows[left_out - left_out % STEP] if left_out >= STEP else 0
 
 
 _CALLER = VerdictSource.CALLER.value

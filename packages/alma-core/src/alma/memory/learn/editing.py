@@ -24,6 +24,9 @@ STATED: Mapping[str, tuple[str, ...]] = {
 }
 """Fields of the built-in kinds that can be edited."""
 
+_TRIED, _COUNTS = ("condition", "pattern", "strategy"), ("occurrence_count", "success_count")
+"""Fields whose words a record is about, and the fields of that record."""
+
 _CHECKS: Mapping[str, Callable[[object, str], str | None]] = {
     **dict.fromkeys(LABELS, args.checked_label),
     "better_alternative": args.optional_text,
@@ -35,7 +38,7 @@ def edit(room: Room, /, memory: AnyMemory, **fields: Any) -> AnyMemory:
 
     Of a preference `category`, `preference` and `source`, of a fact `domain`, `fact` and `source`, of an anti-pattern `pattern`, `why_bad` and
     `better_alternative`, of a heuristic `condition` and `strategy`, of a registered kind any of its fields. The memory keeps its id, its
-    usage and its history, and counts as stated now; `undo` takes the edit back. A text that became suspicious puts it into quarantine.
+    usage and its history, and counts as stated now; its record, how often a strategy worked, was that of the former words and begins anew. `undo` takes the edit back. A text that became suspicious puts it into quarantine.
 
     `ConflictError` if these fields changed since it was read, `MemoryNotFoundError` if it was forgotten, `ValidationError` for another field,
     and for a memory that was not stated: an outcome, a conversation, a learned rule. `ScopeViolationError` for a domain that the agent may not
@@ -53,7 +56,9 @@ def edit(room: Room, /, memory: AnyMemory, **fields: Any) -> AnyMemory:
         current = write.stored.named([memory.id])[memory.id]
         if any(getattr(current, name, None) != getattr(memory, name) for name in (*names, "metadata")):
             raise ConflictError(f"memory {memory.id!r} was changed since it was read; read it again")
-        edited = current.model_copy(update=_changes(entry.memory, [*given, "metadata"], from_micros(at)))
+        edited = current.model_copy(
+            update=_changes(entry.memory, [*given, "metadata"], from_micros(at)) | _record_anew(current, given)
+        )
         put_corrected(write, replace(entry, memory=edited), vectors, at=at)
     return edited
 
@@ -76,6 +81,12 @@ def _check_editable(memory: object, fields: Mapping[str, Any]) -> Sequence[str]:
 
 def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _CHECKS.get(name, args.checked_text)(value, name) for name, value in fields.items()}
+
+
+def _record_anew(current: Memory, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the counts of a memory that was tried under other words: none."""
+    is_other = any(name in given and given[name] != getattr(current, name, None) for name in _TRIED)
+    return {name: type(current).model_fields[name].default for name in _COUNTS} if is_other else {}
 
 
 def _changes(stated: Memory, names: Sequence[str], now: datetime) -> dict[str, Any]:
