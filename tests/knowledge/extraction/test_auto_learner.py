@@ -165,6 +165,11 @@ def test_what_another_user_said_between_is_not_compared(alma: ALMA) -> None:
     assert learn(alma, [user("Back to work."), port], at=MAY)["committed_count"] == 0
 
 
+def test_a_conversation_may_take_place_at_the_end_of_the_calendar(alma: ALMA) -> None:
+    talk = [user("Hello."), user("Our API gateway listens on port 8443.")]
+    assert learn(alma, talk, at=datetime.max.replace(tzinfo=UTC))["committed_count"] == 1
+
+
 @pytest.mark.parametrize("wrong", ["x", None, True, float("nan"), 2])
 def test_a_least_confidence_that_is_no_share_is_an_error(alma: ALMA, wrong: Any) -> None:
     with pytest.raises(ValidationError, match="min_confidence"):

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Protocol
 from uuid import UUID
@@ -187,7 +187,8 @@ class AutoLearner:
             "created_at": now,
             "updated_at": now,
         }
-        return _memory(fact, known, (at or now) + timedelta(microseconds=turn if isinstance(turn, int) else 0))
+        after = timedelta(microseconds=turn if isinstance(turn, int) else 0)
+        return _memory(fact, known, min(at or now, datetime.max.replace(tzinfo=UTC) - after) + after)
 
     def _store(self, made: list[Memory]) -> tuple[dict[str, str], dict[str, str]]:
         """Stores memories in one transaction. Returns the ids of those that are stored, and the reasons of the others, by their ids as given."""

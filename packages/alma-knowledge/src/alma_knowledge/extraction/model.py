@@ -25,6 +25,9 @@ MOST_TOKENS = 6_000
 PIECE = 12_000
 """Characters of a message after which it is shown in pieces."""
 CONFIDENCE = 0.7
+MOST_STRANGE = 0.6
+"""Share of a text's telling words that its sources may lack. LoCoMo's development part, 29 November 2026: of 943 facts .78 are accepted, as against
+.83 without this limit and .74 at a half; of facts of other turns, in small letters, .001 (.81, .000)."""
 DENIES = "it denies"
 """Beginning of what the guard says of denials."""
 
@@ -233,9 +236,9 @@ def _is_told(found: _Found, cited: Sequence[Said]) -> bool:
 
 
 def _is_strange(text: str, sources: Sequence[str]) -> bool:
-    """Returns True if more than half of the words that carry a text's topic are in none of its sources."""
+    """Returns True if most of the words that carry a text's topic are in none of its sources."""
     said = set(telling(words_and_numbers(text)[0])) - SPEAKERS
-    return 2 * len(said.difference(telling(words_and_numbers("\n".join(sources))[0]))) > len(said)
+    return len(said.difference(telling(words_and_numbers("\n".join(sources))[0]))) > MOST_STRANGE * len(said)
 
 
 def find_unsupported(text: str, quote: str, cited: Sequence[Said], at: datetime | None) -> str:
