@@ -225,7 +225,7 @@ class Structured:
         return self.given
 
 
-@pytest.mark.parametrize("given", [RuntimeError("gone"), '{"facts": []}', None, Answer(7)], ids=repr)  # type: ignore[arg-type]
+@pytest.mark.parametrize("given", [RuntimeError("gone"), '{"facts": []}', None, Answer(7)], ids=repr)
 def test_a_structured_model_that_raises_or_gives_no_answer_has_failed(given: object) -> None:
     result = LLMFactExtractor(llm=Structured(given)).extract(
         [{"role": "user", "content": "Our API gateway listens on port 8443."}]

@@ -51,12 +51,13 @@ class AutoLearner:
     ) -> None:
         """With `auto_commit=False` nothing is stored unless a call says so. Facts of less than `min_confidence`, from 0 to 1, are rejected."""
         self._alma = checked_alma(alma)
-        if isinstance(min_confidence, bool) or not isinstance(min_confidence, int | float) or not 0 <= min_confidence <= 1:
+        least: object = min_confidence
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
             raise ValidationError(f"min_confidence is {min_confidence!r}; it must be from 0 to 1")
         if extractor is not None and not callable(getattr(extractor, "extract", None)):
             raise ValidationError("extractor must have extract(messages, agent_context=None, existing_facts=None)")
         self._extractor = extractor or (_configured(alma) if use_llm else RuleBasedExtractor())
-        self._commits, self._least = auto_commit, min_confidence
+        self._commits, self._least = auto_commit, least
 
     def learn_from_conversation(
         self,
