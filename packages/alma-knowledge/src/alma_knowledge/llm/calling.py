@@ -43,7 +43,9 @@ def ask(model: LLM, prompt: str, *, schema: Schema | None = None) -> Answer:
     `LLMError` says what the model raised, or that its answer is no `Answer`.
     """
     try:
-        answer: object = model.answer(prompt, schema=schema) if isinstance(model, StructuredLLM) else Answer(model.complete(prompt))
+        answer: object = (
+            model.answer(prompt, schema=schema) if isinstance(model, StructuredLLM) else Answer(model.complete(prompt))
+        )
     except AlmaError:
         raise
     except Exception as error:
