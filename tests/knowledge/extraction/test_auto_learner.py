@@ -147,6 +147,35 @@ def test_what_is_said_again_after_something_else_holds_again(alma: ALMA) -> None
     assert newest.preference == tabs[0]["content"]
 
 
+def test_what_was_edited_is_learned_again_where_it_is_said_again(alma: ALMA) -> None:
+    port = user("Our API gateway listens on port 8443.")
+    (stored,) = learn(alma, [port])["committed"]
+    alma.edit(alma.get(stored["id"]), fact="Our API gateway listens on port 9000.")
+
+    assert learn(alma, [port])["committed_count"] == 0
+    assert learn(alma, [user("Some news."), port])["committed_count"] == 1
+    assert learn(alma, [user("Other news."), port])["committed_count"] == 0
+    assert texts(alma) == ["Our API gateway listens on port 8443.", "Our API gateway listens on port 9000."]
+
+
+def test_what_another_user_said_between_is_not_compared(alma: ALMA) -> None:
+    port, other = user("Our API gateway listens on port 8443."), user("Our API gateway listens on port 7777.")
+    learn(alma, [port], at=MARCH)
+    learn(alma, [other], user_id="ann", at=APRIL)
+    assert learn(alma, [user("Back to work."), port], at=MAY)["committed_count"] == 0
+
+
+def test_a_conversation_may_take_place_at_the_end_of_the_calendar(alma: ALMA) -> None:
+    talk = [user("Hello."), user("Our API gateway listens on port 8443.")]
+    assert learn(alma, talk, at=datetime.max.replace(tzinfo=UTC))["committed_count"] == 1
+
+
+@pytest.mark.parametrize("wrong", ["x", None, True, float("nan"), 2])
+def test_a_least_confidence_that_is_no_share_is_an_error(alma: ALMA, wrong: Any) -> None:
+    with pytest.raises(ValidationError, match="min_confidence"):
+        AutoLearner(alma, min_confidence=wrong)
+
+
 def test_what_is_said_again_in_a_session_that_grew_holds_again(alma: ALMA) -> None:
     tabs, spaces = user("Always use tabs in the code."), user("Always use spaces in the code.")
     for turns in ([tabs], [tabs, spaces], [tabs, spaces, tabs], [tabs, spaces, tabs]):

@@ -26,28 +26,26 @@ def spell_dates(text: str, at: datetime) -> Iterator[str]:
     lowered = text.lower()
     for words, days in _DAYS.items():
         if words in lowered:
-            yield _spelt(words, at + timedelta(days=days), "day")
+            yield from _spelt(words, at, days, "day")
     for found in _AGO.finditer(lowered):
         number = numerals().get(found[1], "1" if found[1] in ("a", "an") else found[1])
         if number.isdigit():
-            yield _spelt(found[0], _moved(at, -float(number), found[2]), found[2])
+            yield from _spelt(found[0], at, -float(number) * _LENGTHS[found[2]], found[2])
     for found in _NEAR.finditer(lowered):
         sign = -1 if found[1] == "last" else 1
         if found[2] in DAYS:
             days = ((DAYS.index(found[2]) - at.weekday()) * sign - 1) % 7 + 1
-            yield _spelt(found[0], at + timedelta(days=days * sign), "day")
+            yield from _spelt(found[0], at, days * sign, "day")
         else:
-            yield _spelt(found[0], _moved(at, sign, found[2]), found[2])
+            yield from _spelt(found[0], at, sign * _LENGTHS[found[2]], found[2])
 
 
-def _moved(at: datetime, count: float, unit: str) -> datetime:
+def _spelt(words: str, at: datetime, days: float, unit: str) -> Iterator[str]:
+    """Yields the spellings of the date so many days after `at`; nothing for one before year 1 or after year 9999."""
     try:
-        return at + timedelta(days=count * _LENGTHS[unit])
+        day = at + timedelta(days=days)
     except OverflowError:
-        return at
-
-
-def _spelt(words: str, day: datetime, unit: str) -> str:
+        return
     month = MONTHS[day.month - 1].capitalize()
     spellings = {
         "day": f"{day:%Y-%m-%d}, {day.day} {month} {day.year}, {month} {day.day}, {day.year}",
@@ -55,4 +53,4 @@ def _spelt(words: str, day: datetime, unit: str) -> str:
         "month": f"{day:%Y-%m}, {month} {day.year}",
         "year": f"{day.year}",
     }
-    return f"{words}: {spellings[unit]}"
+    yield f"{words}: {spellings[unit]}"

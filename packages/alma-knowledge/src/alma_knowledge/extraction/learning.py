@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Protocol
 from uuid import UUID
@@ -51,12 +51,13 @@ class AutoLearner:
     ) -> None:
         """With `auto_commit=False` nothing is stored unless a call says so. Facts of less than `min_confidence`, from 0 to 1, are rejected."""
         self._alma = checked_alma(alma)
-        if not 0 <= min_confidence <= 1:
+        least: object = min_confidence
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
             raise ValidationError(f"min_confidence is {min_confidence!r}; it must be from 0 to 1")
         if extractor is not None and not callable(getattr(extractor, "extract", None)):
             raise ValidationError("extractor must have extract(messages, agent_context=None, existing_facts=None)")
         self._extractor = extractor or (_configured(alma) if use_llm else RuleBasedExtractor())
-        self._commits, self._least = auto_commit, min_confidence
+        self._commits, self._least = auto_commit, least
 
     def learn_from_conversation(
         self,
@@ -109,8 +110,8 @@ class AutoLearner:
             stored, refused = self._store([memory for _, memory in made.values()])
             rejected += [_refused(made[name][0], reason) for name, reason in refused.items()]
             committed = [{"fact": made[name][0].content, "id": as_stored} for name, as_stored in stored.items()]
-            if marks and not result.problems:
-                self._mark(marks[-1])
+            if marks and not result.problems and all(reason == KNOWN for reason in refused.values()):
+                self._mark(marks[-1], owner, user)
         return {
             "extracted_count": len(result.facts) + len(result.rejected),
             "valid_count": len(made),
@@ -143,9 +144,10 @@ class AutoLearner:
         found = open_records(self._alma, KIND).find(marks)
         return max((place + 1 for place, mark in enumerate(marks) if mark in found), default=0)
 
-    def _mark(self, mark: str) -> None:
+    def _mark(self, mark: str, agent: str, user: str | None) -> None:
+        """Marks a conversation as read, for its owner: `forget_user` erases the mark of a user."""
         try:
-            open_records(self._alma, KIND).put(mark, {})
+            open_records(self._alma, KIND).put(mark, {"agent": agent} if user is None else {"agent": agent, "user_id": user})
         except ConflictError:
             _LOG.debug("another caller has marked the conversation as read")
 
@@ -186,7 +188,8 @@ class AutoLearner:
             "created_at": now,
             "updated_at": now,
         }
-        return _memory(fact, known, (at or now) + timedelta(microseconds=turn if isinstance(turn, int) else 0))
+        after = timedelta(microseconds=turn if isinstance(turn, int) else 0)
+        return _memory(fact, known, min(at or now, datetime.max.replace(tzinfo=UTC) - after) + after)
 
     def _store(self, made: list[Memory]) -> tuple[dict[str, str], dict[str, str]]:
         """Stores memories in one transaction. Returns the ids of those that are stored, and the reasons of the others, by their ids as given."""
@@ -219,20 +222,27 @@ class AutoLearner:
     def _new(self, memory: Memory) -> Memory | None:
         """Returns the memory to store, `None` if an equal one says as much.
 
-        What was said before and is said again after something else on its subject holds again, so it is stored once more.
+        What was said before and is said again after an edit, or after something else on its subject, holds again, so it is stored once more.
         """
         known = self._named(memory.id)
         if known is None:
             return memory
         origin = memory.metadata["extracted"]["origin"]
-        if not isinstance(memory, UserPreference | DomainKnowledge) or _origin_of(known) == origin:
+        if _origin_of(known) == origin:
             return None
         again = memory.model_copy(update={"id": _id_of(memory.id, origin)})
         if self._named(again.id) is not None:
             return None
+        said = normalised(redacted(self._alma, memory.text))
+        is_edited = normalised(known.text) != said
+        if not (is_edited or isinstance(memory, UserPreference | DomainKnowledge)):
+            return None
         listed = self._alma.list_memories(memory.kind, memory.agent, memory.user_id, limit=MOST_COMPARED)
-        said = normalised(memory.text)
-        last = max([known.seen_at, *(one.seen_at for one in listed if normalised(one.text) == said)])
+        listed = [one for one in listed if one.user_id == memory.user_id]
+        alike = [one for one in listed if normalised(one.text) == said]
+        if is_edited and not alike:
+            return again
+        last = max(one.seen_at for one in (alike if is_edited else (known, *alike)))
         mine = set(telling_words(memory.text))
         between = (one for one in listed if last < one.seen_at <= memory.seen_at and normalised(one.text) != said)
         return again if any(not mine.isdisjoint(telling_words(one.text)) for one in between) else None
@@ -248,7 +258,7 @@ def _origins(messages: list[dict[str, str]]) -> list[str]:
     """Returns a name for each message: what was said up to it, which stays the same when the conversation grows."""
     said, names = blake2b(digest_size=16), list[str]()
     for message in messages:
-        said.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "surrogatepass"))
+        said.update(f"{message['role']}\0{message.get('name', '')}\0{message['content']}\0".encode("utf-8", "surrogatepass"))
         names.append(said.hexdigest())
     return names
 

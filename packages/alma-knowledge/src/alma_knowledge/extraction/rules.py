@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from alma.memory.arguments import checked_items, checked_text
 from alma.memory.learn.messages import read, turns_of
 from alma.text import normalised, shortened
 from alma_knowledge.extraction.facts import ExtractedFact, ExtractionResult, FactType
@@ -44,7 +45,7 @@ def read_messages(messages: Iterable[Any]) -> list[Said]:
 
     `ValidationError` for a message without a role.
     """
-    given = list(messages)
+    given = list(checked_items(messages, "messages"))
     turns = turns_of((str(place), message) for place, message in enumerate(given))
     found = (Said(int(place), turn.speaker, turn.text, turn.is_own) for place, turn in turns)
     return [one for one in found if one.speaker.lower() not in TOOLS and not _is_of_a_tool(given[one.place])]
@@ -65,9 +66,15 @@ class RuleBasedExtractor:
     ) -> ExtractionResult:
         """Returns the facts, each with a quoted span. Those that `existing_facts` hold word by word are left out."""
         begun = perf_counter()
-        known = set(map(normalised, existing_facts or ()))
+        known = {normalised(one) for one in known_facts(existing_facts)}
         facts = tuple(fact for fact in _facts(read_messages(messages)) if normalised(fact.content) not in known)
         return ExtractionResult(facts, extraction_time_ms=round((perf_counter() - begun) * 1_000), method="rules")
+
+
+def known_facts(existing_facts: Iterable[str] | None) -> list[str]:
+    """Returns the facts that need not be found again. `ValidationError` for a value that is no text."""
+    given = () if existing_facts is None else checked_items(existing_facts, "existing_facts")
+    return [checked_text(one, "existing_facts") for one in given]
 
 
 def _facts(said: list[Said]) -> Iterator[ExtractedFact]:

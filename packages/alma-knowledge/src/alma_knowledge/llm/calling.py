@@ -38,8 +38,21 @@ class StructuredLLM(Protocol):
 
 
 def ask(model: LLM, prompt: str, *, schema: Schema | None = None) -> Answer:
-    """Returns what any model answers. One that knows of no schemas is asked without."""
-    return model.answer(prompt, schema=schema) if isinstance(model, StructuredLLM) else Answer(model.complete(prompt))
+    """Returns the answer of any model. One that knows of no schemas is asked without.
+
+    `LLMError` says what the model raised, or that its answer is no `Answer`.
+    """
+    try:
+        answer: object = (
+            model.answer(prompt, schema=schema) if isinstance(model, StructuredLLM) else Answer(model.complete(prompt))
+        )
+    except AlmaError:
+        raise
+    except Exception as error:
+        raise LLMError(f"{type(model).__name__}: {type(error).__name__}: {error}") from error
+    if not isinstance(answer, Answer) or not isinstance(answer.text, str):
+        raise LLMError(f"{type(model).__name__} gave {type(answer).__name__}, which is no Answer with a text")
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,13 @@ def _objects_in(answer: str) -> Iterator[object]:
         if at < 0:
             return
         try:
-            found, at = decoder.raw_decode(answer, at)
+            found, end = decoder.raw_decode(answer, at)
+            found = _mended(found)
         except (ValueError, RecursionError):
             at += 1
         else:
-            yield _mended(found)
+            at = end
+            yield found
 
 
 def _mended(value: object) -> object:
