@@ -167,8 +167,9 @@ def test_a_name_with_a_secret_is_replaced(tmp_path: Path) -> None:
 
         assert name(alma, namer(dict.fromkeys(ROLLING, "rolling update opensesame"))).named == 2
 
-        alma.export(tmp_path / "all.jsonl")
-    assert "opensesame" not in (tmp_path / "all.jsonl").read_text()
+    files = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
+    assert any(ROLLING[0].encode() in each for each in files)
+    assert not any(b"opensesame" in each for each in files)
 
 
 @pytest.mark.parametrize("answer", ["", "no idea", '{"ways": 3}', '{"ways": [{"name": "x", "wordings": [99]}]}'])
