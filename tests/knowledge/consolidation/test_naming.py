@@ -156,19 +156,20 @@ def test_a_name_of_an_outcome_that_was_purged_meanwhile_is_not_stored(alma: ALMA
 
 
 def test_a_name_with_a_secret_is_replaced(tmp_path: Path) -> None:
+    wordings = ("rolling update", "replace the pods slowly")
     with ALMA.open(
         tmp_path / "store",
         project_id="shop",
         embedding_provider="hash",
         redact=lambda text: text.replace("opensesame", "[secret]"),
     ) as alma:
-        for wording in ROLLING:
+        for wording in wordings:
             alma.learn("dev", "Deploy the shop", "success", wording, task_type="deploy")
 
-        assert name(alma, namer(dict.fromkeys(ROLLING, "rolling update opensesame"))).named == 2
+        assert name(alma, namer(dict.fromkeys(wordings, "rolling update opensesame"))).named == 2
 
     files = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
-    assert any(ROLLING[0].encode() in each for each in files)
+    assert any(wordings[0].encode() in each for each in files)
     assert not any(b"opensesame" in each for each in files)
 
 
