@@ -256,3 +256,15 @@ def test_a_purged_memory_leaves_no_word_in_what_it_was_merged_into(alma: ALMA, f
         alma.get(newer)
     assert alma.verify().ok
     assert alma.get(older).metadata["merged_from"] == [newer]
+
+
+def test_numbers_in_different_fields_of_an_own_kind_are_kept_apart(alma: ALMA) -> None:
+    fields = {"name": str, "lowest": int | None, "highest": int | None}
+    alma.register_memory_type(CustomMemoryType(name="limit", fields=fields, embedding_fields=["name"]))
+    alma.add("limit", "dev", name="pool size", lowest=5)
+    alma.add("limit", "dev", name="pool size", highest=5)
+    alma.add("limit", "dev", name="pool size", highest=5)
+
+    result = alma.consolidate("dev", kind="limit", dry_run=False)
+
+    assert (result.merged_count, [each["reason"] for each in result.kept_apart]) == (1, ["another domain, category or value"])

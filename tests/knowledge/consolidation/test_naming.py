@@ -111,6 +111,68 @@ def test_a_purged_outcome_takes_the_names_that_speak_of_it_along(tried: ALMA, tm
     assert ROLLING[1] not in (tmp_path / "all.jsonl").read_text()
 
 
+def test_a_name_goes_with_the_first_outcomes_that_it_speaks_of(alma: ALMA, tmp_path: Path) -> None:
+    canary, plain, later = "zanzibarcanary rollout", "replace the pods slowly", "swap the instances gently"
+    names = dict.fromkeys((canary, plain, later), canary)
+    learned = [alma.learn("dev", "Deploy the shop", "success", each, task_type="deploy").id for each in (canary, plain)]
+    name(alma, namer(names))
+    alma.learn("dev", "Deploy the shop", "success", later, task_type="deploy")
+    assert name(alma, namer(names)).named == 1
+    prompts = list[str]()
+
+    alma.forget(memory_ids=learned[:1], purge=True)
+
+    alma.learn("dev", "Deploy the shop", "success", "drain the node", task_type="deploy")
+    name(alma, lambda prompt: (prompts.append(prompt), '{"ways": []}')[1])
+    alma.export(tmp_path / "all.jsonl")
+    assert "zanzibarcanary" not in (tmp_path / "all.jsonl").read_text()
+    assert len(prompts) == 1
+    assert "zanzibarcanary" not in prompts[0]
+
+
+def test_a_name_goes_with_the_outcome_of_another_way_whose_word_it_has(alma: ALMA, tmp_path: Path) -> None:
+    canary, plain = "zanzibarcanary rollout", "replace the pods slowly"
+    learned = [alma.learn("dev", "Deploy the shop", "success", each, task_type="deploy").id for each in (canary, plain)]
+    name(alma, namer({canary: "rollout", plain: "replace zanzibarcanary pods"}))
+
+    alma.forget(memory_ids=learned[:1], purge=True)
+
+    alma.export(tmp_path / "all.jsonl")
+    assert "zanzibarcanary" not in (tmp_path / "all.jsonl").read_text()
+
+
+def test_a_name_of_an_outcome_that_was_purged_meanwhile_is_not_stored(alma: ALMA, tmp_path: Path) -> None:
+    canary, plain = "zanzibarcanary rollout", "replace the pods slowly"
+    learned = [alma.learn("dev", "Deploy the shop", "success", each, task_type="deploy").id for each in (canary, plain)]
+
+    def purge_and_answer(prompt: str) -> str:
+        alma.forget(memory_ids=learned[:1], purge=True)
+        return namer(dict.fromkeys((canary, plain), canary))(prompt)
+
+    assert name(alma, purge_and_answer).named == 0
+
+    alma.export(tmp_path / "all.jsonl")
+    assert "zanzibarcanary" not in (tmp_path / "all.jsonl").read_text()
+
+
+def test_a_name_with_a_secret_is_replaced(tmp_path: Path) -> None:
+    wordings = ("rolling update", "replace the pods slowly")
+    with ALMA.open(
+        tmp_path / "store",
+        project_id="shop",
+        embedding_provider="hash",
+        redact=lambda text: text.replace("opensesame", "[secret]"),
+    ) as alma:
+        for wording in wordings:
+            alma.learn("dev", "Deploy the shop", "success", wording, task_type="deploy")
+
+        assert name(alma, namer(dict.fromkeys(wordings, "rolling update opensesame"))).named == 2
+
+    files = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()]
+    assert any(wordings[0].encode() in each for each in files)
+    assert not any(b"opensesame" in each for each in files)
+
+
 @pytest.mark.parametrize("answer", ["", "no idea", '{"ways": 3}', '{"ways": [{"name": "x", "wordings": [99]}]}'])
 def test_a_model_that_fails_leaves_everything_as_it_is(tried: ALMA, answer: str) -> None:
     result = name(tried, lambda prompt: answer)

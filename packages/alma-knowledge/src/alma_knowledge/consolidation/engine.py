@@ -19,7 +19,7 @@ from alma.types.memories import UserPreference
 from alma.types.scope import Partition
 from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
-from alma_knowledge.consolidation.merging import Union, choose_survivor, find_undone, merge
+from alma_knowledge.consolidation.merging import Union, check_words, choose_survivor, find_undone, merge
 from alma_knowledge.consolidation.naming import name_ways
 from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Merge
 from alma_knowledge.consolidation.stated import Stated, read_stated
@@ -32,6 +32,8 @@ ALL = "all"
 CHUNK = 2_000
 
 _PUBLISHED = {"preferences": MemoryType.USER_PREFERENCE, **{spec.listed_as: kind for kind, spec in KINDS.items()}}
+_COUNTED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
+"""Kinds with counts of their own, which would speak for a model's words: a model is not asked about these."""
 _STATED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN, MemoryType.USER_PREFERENCE, MemoryType.DOMAIN_KNOWLEDGE)
 
 
@@ -114,18 +116,19 @@ def consolidate(
             pairs |= undone
             wordings = fold_copies(stated, undone)
             vectors = _vectors(room, wordings, embedder)
-            groups = group_wordings(wordings, vectors, least, undone, None if judge is None else judge.judge)
-            unions += [_union(each, judge) for each in groups.merged]
+            asked = None if partition.kind in _COUNTED else judge
+            groups = group_wordings(wordings, vectors, least, undone, None if asked is None else asked.judge)
+            unions += [_union(room, each, asked) for each in groups.merged]
             apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
     names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
-    seq, done = (None, unions) if dry_run else merge(room, unions, pairs, names, actor=owner)
+    seq, done, named = (None, unions, len(names)) if dry_run else merge(room, unions, pairs, names, actor=owner)
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
         dry_run=dry_run,
         method="rules" if judge is None else "llm",
         memories_processed=processed,
         groups_found=len(done),
-        named=len(names),
+        named=named,
         merged_count=sum(len(each.others) for each in done),
         merge_details=[Merge(merged_from=each.ids, merged_into=each.survivor.id, count=len(each.ids)) for each in done],
         kept_apart=apart,
@@ -185,10 +188,15 @@ def _vectors(room: Room, wordings: Sequence[Wording], embedder: Embedder | None)
     return scale(vectors)
 
 
-def _union(wordings: Iterable[Wording], judge: ModelJudge | None) -> Union:
+def _union(room: Room, wordings: Iterable[Wording], judge: ModelJudge | None) -> Union:
     wordings = list(wordings)
     survivor, *others = choose_survivor(each.memory for wording in wordings for each in wording.stated)
-    return Union(survivor, others, {} if judge is None else judge.word([each.first for each in wordings]))
+    if judge is None:
+        return Union(survivor, others, {})
+    union, refused = check_words(room, Union(survivor, others, judge.word([each.first for each in wordings])))
+    if refused is not None:
+        judge.errors.append(f"a merged text keeps the words of one of its sources: of the model's, {refused}")
+    return union
 
 
 def _apart(one: Wording, other: Wording, reason: str) -> Apart:

@@ -1,12 +1,13 @@
 """A language model judges unsure pairs and words merged texts. The guard checks its words; where it fails, the rules decide."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
 from alma_knowledge.consolidation.stated import Stated, text_fields
 from alma_knowledge.llm import BudgetError, LLMError, MeteredLLM, ask_for, fence, find_invented, find_lost
+from alma_learning.wording import read_wording
 
 PAIRS_A_CALL = 20
 MOST_ASKED = 200
@@ -76,7 +77,16 @@ class ModelJudge:
         except LLMError as error:
             self.errors.append(f"a merged text keeps the words of one of its sources: {error}")
             return None
-        wrong = (*find_invented(text, sources), *find_lost(text, sources)) if text else ("it is empty",)
+        wrong = (*find_invented(text, sources), *find_lost(text, sources), *_added(text, sources)) if text else ("it is empty",)
         if wrong:
             self.errors.append(f"a merged text keeps the words of one of its sources: of the model's, {wrong[0]}")
         return None if wrong or text in sources else text
+
+
+def _added(text: str, sources: Sequence[str]) -> Iterator[str]:
+    """Yields what a text has that no source has, in words: telling words, and length."""
+    known = frozenset[str]().union(*(read_wording(source).all for source in sources))
+    if not known.issuperset(read_wording(text).telling):
+        yield "some words are in no source"
+    if len(text) > sum(map(len, sources)):
+        yield "it is longer than all its sources together"

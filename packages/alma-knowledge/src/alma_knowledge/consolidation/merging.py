@@ -2,18 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from alma.memory.learn.storing import Entry, embed
+from alma.errors import ScopeViolationError, ValidationError
+from alma.memory.learn.adding import checked_entry
+from alma.memory.learn.storing import Entry, embed, put_corrected
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.relational.rows import memory_row
 from alma.types.identity import from_micros
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import AnyMemory, Memory, passages_of
-from alma.types.provenance import is_vouched_for
+from alma.types.provenance import FLAGGED, is_vouched_for
 from alma.types.strategies import NO_USE, WAY_NAME
 
 OPERATION = "consolidate"
@@ -43,25 +45,46 @@ def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
     return sorted(memories, key=lambda one: (not _is_vouched_for(one), -(one.trials or 0.0), one.created_at, one.id))
 
 
+def check_words(room: Room, union: Union) -> tuple[Union, str | None]:
+    """Returns a union with a model's words as they may be stored, or with the survivor's own words and why the model's may not be."""
+    if not union.texts:
+        return union, None
+    try:
+        taken = checked_entry(room, unite(union, at=room.now())).memory
+    except (ValidationError, ScopeViolationError) as error:
+        return replace(union, texts={}), str(error)
+    if FLAGGED in taken.metadata:
+        return replace(union, texts={}), f"it is suspicious: it {taken.metadata[FLAGGED]}"
+    return replace(union, texts={name: getattr(taken, name) for name in union.texts}), None
+
+
 def merge(
     room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], names: Mapping[str, Mapping[str, Any]], *, actor: str
-) -> tuple[int | None, list[Union]]:
-    """Merges memories in one journal record, and returns its number and what was merged. A group of which a memory changed meanwhile is left out.
+) -> tuple[int | None, list[Union], int]:
+    """Merges memories in one journal record, and returns its number, what was merged, and how many names were stored.
 
-    `apart` are the pairs to note as taken apart, `names` the records of names of strategies. Without anything to write the number is `None`.
+    A group of which a memory changed meanwhile is left out.
+    `apart` are the pairs to note as taken apart, `names` the records of names of strategies, each left out if an outcome that it speaks of is
+    gone meanwhile. If nothing was written the number is `None`.
     """
     entries = [Entry(merged, passages_of(merged)) for merged in (unite(one, at=room.now()) for one in unions if one.texts)]
     vectors, at = embed(room, entries), room.now()
     noted = _new_pairs(room, apart)
     if not unions and not noted and not names:
-        return None, []
+        return None, [], 0
     with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
         write.put_records({(APART, key): (0, body) for key, body in noted.items()})
-        write.put_records({(WAY_NAME, key): (0, body) for key, body in names.items()})
+        lasting = _lasting(write, names)
+        write.put_records({(WAY_NAME, key): (0, body) for key, body in lasting.items()})
         done = [one for one in unions if _is_unchanged(write, one)]
         for one in done:
             _write_union(write, one, vectors, at=at)
-        return write.seq, done
+        return (write.seq if done or noted or lasting else None), done, len(lasting)
+
+
+def _lasting(write: Write, names: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    there = write.stored.find({one for body in names.values() for one in body["references"]})
+    return {key: body for key, body in names.items() if all(one in there for one in body["references"])}
 
 
 def unite(union: Union, *, at: int) -> AnyMemory:
@@ -112,7 +135,7 @@ def _is_unchanged(write: Write, union: Union) -> bool:
 def _write_union(write: Write, union: Union, vectors: Mapping[str, bytes], *, at: int) -> None:
     merged, survivor = unite(union, at=at), union.survivor
     if union.texts:
-        write.replace(merged, passages_of(merged), vectors)
+        put_corrected(write, Entry(merged, passages_of(merged)), vectors, at=at)
     else:
         before, after = memory_row(survivor), memory_row(merged)
         write.change_memory(survivor.id, **{name: after[name] for name in after if after[name] != before[name]})

@@ -1,10 +1,12 @@
 """Names of ways: a language model says which wordings of strategies are one way, and outcomes are then counted together.
 
-A name is a small record of one agent. It speaks of outcomes, and goes when one of them is purged. Where words or outcomes speak against a name,
-learning parts its wordings all the same.
+A name is a small record of one agent. It speaks of outcomes: those of its wordings, and all that words of the name may come from. It goes when
+one of them is purged, so that no word outlives its source. Where words or outcomes speak against a name, learning parts its wordings all the
+same.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -12,10 +14,13 @@ from pydantic import BaseModel
 
 from alma.memory.room import Room
 from alma.types.kinds import MemoryType
+from alma.types.package_records import references_in
 from alma.types.strategies import WAY_NAME
 from alma_knowledge.consolidation.judging import ModelJudge
 from alma_knowledge.llm import LLMError, ask_for, fence, find_invented
 from alma_learning import normalise
+from alma_learning.stems import is_form
+from alma_learning.wording import read_wording
 
 WORDINGS_A_CALL = 40
 LONGEST_NAME = 120
@@ -41,11 +46,11 @@ class _Ways(BaseModel):
 
 def name_ways(room: Room, agent: str, judge: ModelJudge) -> dict[str, dict[str, Any]]:
     """Returns new names of wordings that an agent may read, as records to store. Those that have a name, or had one that was undone, get none."""
-    known = {
-        str(body.get("wording")): str(body.get("name"))
-        for _, _, body in room.project.records(WAY_NAME)
-        if body.get("agent") == agent
-    }
+    known, spoken_of = dict[str, str](), defaultdict[str, set[str]](set)
+    for _, _, body in room.project.records(WAY_NAME):
+        if body.get("agent") == agent:
+            known[str(body.get("wording"))] = name = str(body.get("name"))
+            spoken_of[name].update(references_in(body))
     sources, found = _find_sources(room, agent), dict[str, dict[str, Any]]()
     for wordings in _read_kinds(room, agent):
         readable = {normalise(each): each for each in reversed(wordings) if each in sources}
@@ -54,14 +59,28 @@ def name_ways(room: Room, agent: str, judge: ModelJudge) -> dict[str, dict[str, 
         names = {known[normal] for normal in readable if normal in known}
         new = [each for normal, each in readable.items() if normal not in known and not _was_undone(room, _key(agent, normal))]
         for start in range(0, len(new), WORDINGS_A_CALL):
-            for name, members in _ask(judge, new[start : start + WORDINGS_A_CALL], names):
+            asked = new[start : start + WORDINGS_A_CALL]
+            shown = [(name, frozenset(spoken_of[name])) for name in sorted(names)] + [
+                (each, frozenset((sources[each],))) for each in asked
+            ]
+            for name, members in _ask(judge, asked, names, room.store.redaction.text):
                 names.add(name)
-                references = sorted({sources[each] for each in members})
+                spoken_of[name] |= {sources[each] for each in members} | _borrowed(name, members, shown)
+                references = sorted(spoken_of[name])
                 for each in members:
                     known[normalise(each)] = name
                     body = {"agent": agent, "wording": normalise(each), "name": name, "references": references}
                     found[_key(agent, normalise(each))] = body
     return found
+
+
+def _borrowed(name: str, members: Sequence[str], shown: Iterable[tuple[str, Collection[str]]]) -> set[str]:
+    """Returns the outcomes behind all texts that a model was shown, of which a name has a word that none of its own wordings has."""
+    own = frozenset[str]().union(*(read_wording(each).all for each in members))
+    added = read_wording(name).all - own
+    return {
+        one for text, outcomes in shown if any(is_form(a, b) for a in added for b in read_wording(text).all) for one in outcomes
+    }
 
 
 def _read_kinds(room: Room, agent: str) -> list[list[str]]:
@@ -80,8 +99,11 @@ def _find_sources(room: Room, agent: str) -> dict[str, str]:
     return found
 
 
-def _ask(judge: ModelJudge, wordings: Sequence[str], known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yields names and their wordings; nothing where the model fails. A name that says what no wording does is replaced by a wording."""
+def _ask(
+    judge: ModelJudge, wordings: Sequence[str], known: Collection[str], redact: Callable[[str], str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yields names and their wordings; nothing where the model fails. A name with a secret, or that says what no wording does, is replaced by a
+    wording."""
     shown = "\n".join(f"{number}. {fence(each, 'strategy')}" for number, each in enumerate(wordings, 1))
     names = "\n".join(fence(each, "name") for each in sorted(known))
     try:
@@ -95,7 +117,7 @@ def _ask(judge: ModelJudge, wordings: Sequence[str], known: Collection[str]) -> 
         if members:
             name = " ".join(way.name.split())
             is_new = name not in known
-            if is_new and (not name or len(name) > LONGEST_NAME or find_invented(name, members)):
+            if is_new and (not name or len(name) > LONGEST_NAME or redact(name) != name or find_invented(name, members)):
                 name = members[0]
             yield name, members
 

@@ -56,15 +56,19 @@ def read_stated(memory: AnyMemory) -> Stated | None:
         return None
     fields: Mapping[str, Any] = memory.fields if isinstance(memory, CustomMemory) else {}
     if isinstance(memory, CustomMemory):
-        texts = tuple(str(fields[name] or "") for name in sorted(fields) if isinstance(fields[name], str | None))
-        plain = memory.definition.plain(fields)
-        labels = tuple(
-            json.dumps(plain.get(name), default=str) for name in sorted(fields) if not isinstance(fields[name], str | None)
-        )
+        named = [name for name in sorted(fields) if _is_text(memory, name)]
+        texts, plain = tuple(str(fields[name] or "") for name in named), memory.definition.plain(fields)
+        labels = tuple(f"{name}: {json.dumps(plain.get(name), default=str)}" for name in sorted(fields.keys() - {*named}))
     else:
         texts = tuple(str(getattr(memory, name) or "") for name in _TEXTS[memory.kind])
         labels = (spelt(getattr(memory, _LABELS[memory.kind])),) if memory.kind in _LABELS else ()
     return Stated(memory, texts, labels, (labels, *map(_key_of, texts)))
+
+
+def _is_text(memory: CustomMemory, name: str) -> bool:
+    """Returns True for a text, and for a text that was left out. A number that was left out says something: no limit is not any limit."""
+    value = memory.fields[name]
+    return isinstance(value, str) or (value is None and memory.definition.fields.get(name) == str | None)
 
 
 def compare_stated(one: Stated, other: Stated) -> Verdict:
