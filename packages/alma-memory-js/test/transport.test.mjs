@@ -61,6 +61,19 @@ describe("tries", () => {
     assert.equal((await direct.get(outcome.id, { agent: "lost" })).strategy_used, LEARNED.strategyUsed);
   });
 
+  it("a removal whose answer was lost is done, and one of something unknown is an error", async () => {
+    const { baseUrl, requests } = await border(async (n, { response, passOn }) => {
+      const passed = await passOn();
+      if (n === 1) response.destroy();
+      return passed;
+    });
+    await client(server.baseUrl).tokens.create({ name: "gone" });
+    const { tokens } = client(baseUrl);
+    assert.equal(await tokens.revoke("gone"), undefined);
+    assert.equal(requests.length, 2);
+    await assert.rejects(tokens.revoke("gone"), alma_.isNotFoundError);
+  });
+
   it("each call has a key of its own, and a given key is kept", async () => {
     const { baseUrl, requests } = await border((n, { passOn }) => passOn());
     const alma = client(baseUrl);
