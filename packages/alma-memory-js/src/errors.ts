@@ -125,7 +125,7 @@ export class ServerError extends ALMAError {
   }
 }
 
-/** The server knows no such token, or got none. */
+/** The server knows no such token, or got none; or the function `token` failed, which is the `cause`. */
 export class AuthError extends ALMAError {
   override name = "AuthError";
 

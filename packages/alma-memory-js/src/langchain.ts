@@ -67,9 +67,12 @@ export function almaMiddleware(client: ALMA, options: RunOptions<AgentRuntime>) 
     name: "alma-memory",
 
     async beforeAgent(state: State, runtime: AgentRuntime): Promise<void> {
+      const thread = threadOf(runtime) ?? "";
+      const former = threads.get(thread);
+      threads.delete(thread);
+      await former?.abandon("the thread went on with another question");
       const asked = state.messages.findLast(({ type }) => type === "human");
       if (!asked?.text) return;
-      const thread = threadOf(runtime);
       const threadId = runtime.configurable?.thread_id;
       const run = await Run.begin(client, options, {
         task: asked.text,

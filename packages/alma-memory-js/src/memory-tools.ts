@@ -1,6 +1,7 @@
 import type { ALMA } from "./client.js";
 import { scopeOf } from "./runs.js";
 import { isScopeViolationError, isValidationError } from "./errors.js";
+import { readArguments } from "./tool-calls.js";
 
 /** Whom the tools serve, by default as the client does. They read and write only what this agent and this user may. */
 export interface ToolOptions {
@@ -10,15 +11,17 @@ export interface ToolOptions {
   topK?: number | undefined;
   /** Changes each text before it is stored or searched for. */
   redact?: ((text: string) => string) | undefined;
+  /** Time in milliseconds that a tool waits for the memory, all tries together. By default 2,000. */
+  timeout?: number | undefined;
 }
 
-/** Tool over the memory. All of its arguments are texts. */
+/** Tool over the memory. All of its arguments are texts; JSON of them is taken, too. */
 export interface MemoryTool {
   name: string;
   description: string;
   parameters: Parameters;
   /** Answers the model. No error leaves it. */
-  call(given: Record<string, string>): Promise<string>;
+  call(given: Record<string, string> | string): Promise<string>;
 }
 /** JSON schema of the arguments. */
 export interface Parameters {
@@ -40,7 +43,7 @@ const TOPIC = "A word or two that say what it is about.";
 /** Returns the tools, in the order in which an agent needs them. */
 export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
   const { agent, userId } = scopeOf(client, options, undefined);
-  const { topK = 5, redact = (text: string) => text } = options;
+  const { topK = 5, redact = (text: string) => text, timeout = 2000 } = options;
   const saved = (stored: { metadata: object }) => ("flagged" in stored.metadata && stored.metadata.flagged ? QUARANTINED : "Saved.");
 
   const tool = (name: string, description: string, properties: Record<string, string>, ask: (given: any) => Promise<string>): MemoryTool => ({
@@ -54,7 +57,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
     },
     async call(given) {
       try {
-        return await ask(Object.fromEntries(Object.entries(given).map(([key, text]) => [key, redact(String(text))])));
+        return await ask(Object.fromEntries(Object.entries(readArguments(given)).map(([key, text]) => [key, redact(String(text))])));
       } catch (error) {
         client["to"].warn(`${name} gave no answer: ${error}`);
         return isScopeViolationError(error) || isValidationError(error) ? `Refused: ${error.message}` : NO_ANSWER;
@@ -68,7 +71,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       "Looks up what earlier work taught: what worked, what failed, facts and wishes. Ask before a task.",
       { query: "The task or question, in a sentence." },
       async ({ query }) => {
-        const { prompt } = await client.retrieve({ query, agent, userId, topK });
+        const { prompt } = await client.retrieve({ query, agent, userId, topK, timeout });
         // In an answer, a tag cites the run's own notes: those of this search would name other memories.
         return prompt.replace(/^\[[A-Z]+\d+\] /gm, "- ").replace(/^When a note helps you, .*\n/m, "") || NOTHING;
       },
@@ -78,7 +81,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       "Says whether an action is known to fail, and what to do instead. Ask before a risky action.",
       { action: "The action about to be taken, in a few words or as the call." },
       async ({ action }) => {
-        const { warnings, elsewhere } = await client.check({ action, agent, userId });
+        const { warnings, elsewhere } = await client.check({ action, agent, userId, timeout });
         const lines = warnings.length
           ? warnings.map(({ summary }) => summary)
           : ["no known warning matches it", ...elsewhere.map(({ summary }) => `on other tasks: ${summary}`)];
@@ -90,7 +93,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       "Keeps a fact for later work.",
       { topic: TOPIC, fact: "One sentence that stands by itself." },
       async ({ topic, fact }) => {
-        const { knowledge } = await client.addKnowledge({ agent, userId, domain: topic, fact, source: NOTED_BY_AGENT });
+        const { knowledge } = await client.addKnowledge({ agent, userId, domain: topic, fact, source: NOTED_BY_AGENT, timeout });
         return saved(knowledge);
       },
     ),
@@ -99,7 +102,7 @@ export function memoryTools(client: ALMA, options: ToolOptions): MemoryTool[] {
       "Keeps what the user wants done always or never. Only what the user said.",
       { topic: TOPIC, preference: "One sentence that stands by itself." },
       async ({ topic, preference }) => {
-        const stored = await client.addPreference({ agent, userId, category: topic, preference, source: NOTED_BY_AGENT });
+        const stored = await client.addPreference({ agent, userId, category: topic, preference, source: NOTED_BY_AGENT, timeout });
         return saved(stored.preference);
       },
     ),

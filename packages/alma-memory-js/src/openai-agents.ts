@@ -116,7 +116,7 @@ export function almaTools(client: ALMA, options: ToolOptions) {
     description,
     parameters,
     strict: true as const,
-    invoke: async (_context: unknown, input: string) => call(JSON.parse(input)),
+    invoke: async (_context: unknown, input: string) => call(input),
     needsApproval: async () => false,
     isEnabled: async () => true,
   }));

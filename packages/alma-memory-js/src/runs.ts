@@ -142,14 +142,24 @@ export class Run {
   /** Begins a run and looks up its notes. */
   static async begin<Context>(client: ALMA, options: RunOptions<Context>, beginning: Beginning<Context>): Promise<Run> {
     const { context } = beginning;
-    const { agent, userId } = { ...scopeOf(client, options, context), ...(beginning.agent && { agent: beginning.agent }) };
+    let named;
+    try {
+      const taskType = identify(options.taskType, context);
+      named = { ...scopeOf(client, options, context), ...(beginning.agent && { agent: beginning.agent }), taskType };
+    } catch (error) {
+      const lost = new Run(client, options, { ...beginning, agent: beginning.agent ?? "", userId: undefined });
+      lost.isOver = true; // whose run it is cannot be known: nothing is read or stored
+      lost.warn("the run goes on without memory", error);
+      return lost;
+    }
+    const { agent, userId, taskType } = named;
     if (!agent) throw new ValidationError("a run needs the name of its agent", "agent");
     const run = new Run(client, options, { ...beginning, agent, userId });
     const body: Schemas["Begin"] = {
       agent,
       user_id: run.userId ?? null,
       task: run.task,
-      task_type: identify(options.taskType, context) ?? null,
+      task_type: taskType ?? null,
       run_id: beginning.runId ?? null,
       thread_id: beginning.threadId ?? null,
       top_k: options.topK ?? 5,
@@ -175,6 +185,10 @@ export class Run {
 
   /** Reports a call of a tool that has ended. */
   called(call: ReportedCall): void {
+    this.guard("a call could not be reported", () => this.record(call));
+  }
+
+  private record(call: ReportedCall): void {
     const { tool, result, isFailed = false, isRefused = false } = call;
     if (this.isOver || MEMORY_TOOLS.has(tool)) return;
     const given = this.cleaned(readArguments(call.arguments)) as Record<string, unknown>;
@@ -237,7 +251,15 @@ export class Run {
     if (!(await this.write(`episodes/${this.episodeId}/end`, body))) return;
     const { agent, userId, task, steps, episodeId } = this;
     const outcome = (body.outcome ?? undefined) as Outcome | undefined;
-    this.guard("onRun failed", () => this.options.onRun?.({ agent, userId, task, answer, steps, episodeId, outcome }));
+    void this.tell({ agent, userId, task, answer, steps, episodeId, outcome });
+  }
+
+  private async tell(report: RunReport): Promise<void> {
+    try {
+      await this.options.onRun?.(report);
+    } catch (error) {
+      this.warn("onRun failed", error);
+    }
   }
 
   private async judge(answer: string, verdict: NonNullable<RunOptions<any>["verdict"]>): Promise<Judgement> {
@@ -272,9 +294,13 @@ export class Run {
     return sent;
   }
 
+  /** Returns what a function of the caller does, `undefined` where it throws or returns a promise, for which nothing here waits. */
   private guard<T>(what: string, call: () => T): T | undefined {
     try {
-      return call();
+      const made = call();
+      if (!(made instanceof Promise)) return made;
+      made.catch(() => undefined);
+      throw new TypeError("it returned a promise");
     } catch (error) {
       this.warn(what, error);
       return undefined;
@@ -288,7 +314,7 @@ export class Run {
 
   private stored(text: string, limit: number): string {
     const { redact = (given: string) => given } = this.options;
-    return (this.guard("a text could not be redacted", () => redact(text)) ?? "").slice(0, limit).replace(/[\uD800-\uDBFF]$/, "");
+    return String(this.guard("a text could not be redacted", () => redact(text)) ?? "").slice(0, limit).replace(/[\uD800-\uDBFF]$/, "");
   }
 
   private cleaned(value: unknown): unknown {

@@ -63,7 +63,7 @@ export class Transport {
    * Returns what `read` makes of a response of success.
    *
    * Tries again when no answer came, for 408, 429, 502, 503 and 504, and while an earlier try of the same key still runs: after a random
-   * time that grows, or as the server asks. All tries have the same key and share the time.
+   * time that grows, and not before the server asks for it. All tries have the same token and key, and share the time.
    */
   async ask<T>(ask: Ask, read: (response: Response) => Promise<T>): Promise<T> {
     const { retry = {}, fetch = globalThis.fetch } = this.config;
@@ -75,15 +75,16 @@ export class Transport {
     const end = Date.now() + timeout;
     const clock = new AbortController();
     const timer = setTimeout(() => clock.abort(), Math.min(timeout, LONGEST_MS));
-    request.signal = ask.signal ? AbortSignal.any([ask.signal, clock.signal]) : clock.signal;
+    const signal = ask.signal ? AbortSignal.any([ask.signal, clock.signal]) : clock.signal;
+    let secret: string | undefined; // the same for all tries: to the server, a key of another token is another write
     try {
       for (let tries = 0; ; tries++) {
-        const secret = typeof this.token === "function" ? await this.token() : this.token;
-        const headers = secret ? { Authorization: `Bearer ${secret}`, ...request.headers } : request.headers;
         let error: ALMAError;
         let wait: number | undefined;
         try {
-          const response = await fetch(url, { ...request, headers });
+          secret ??= await this.secret(signal);
+          const headers = secret ? { Authorization: `Bearer ${secret}`, ...request.headers } : request.headers;
+          const response = await fetch(url, { ...request, headers, signal });
           if (response.ok) {
             const answer = await read(response);
             this.isAway = false;
@@ -91,6 +92,8 @@ export class Transport {
           }
           wait = seconds(response.headers.get("retry-after"));
           error = await problemOf(ask, response, timeout, wait);
+          // What an earlier try removed, whose answer was lost, is not found again. A query names no single thing.
+          if (tries && ask.method === "DELETE" && !ask.query && error instanceof NotFoundError) return undefined as T;
           if (!isTransient(error) && error.problem?.type !== "/problems/still-running") throw error;
         } catch (cause) {
           if (cause instanceof ALMAError) throw cause;
@@ -100,7 +103,7 @@ export class Transport {
           error = new ConnectionError(`no connection to ${this.base}: ${reason(cause)}`, this.base, { cause });
         }
         const { baseDelay = 1000, maxDelay = 10_000 } = retry;
-        const pause = wait === undefined ? Math.random() * Math.min(maxDelay, baseDelay * 2 ** tries) : wait * 1000;
+        const pause = Math.max(Math.random() * Math.min(maxDelay, baseDelay * 2 ** tries), (wait ?? 0) * 1000);
         if (tries >= retries || Date.now() + pause >= end) throw error;
         if (!this.isAway) this.warn(`${error.message}; trying again`);
         this.isAway = true;
@@ -114,6 +117,18 @@ export class Transport {
   /** Writes a line into the log of the program. */
   warn(line: string): void {
     (this.config.logger ?? console).warn(`alma-memory: ${line}`);
+  }
+
+  /** Returns the token, empty if there is none. A function is waited for until the signal aborts. */
+  private async secret(signal: AbortSignal): Promise<string> {
+    const { token } = this;
+    if (typeof token !== "function") return token ?? "";
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      const fail = (cause: unknown) => reject(new AuthError(`no token: ${reason(cause)}`, { cause }));
+      Promise.resolve().then(token).then((found) => resolve(found ?? ""), fail);
+    });
   }
 
   private request({ method, body, headers, idempotencyKey }: Ask, hasKey: boolean): RequestInit & { headers: Record<string, string> } {
@@ -204,7 +219,7 @@ async function problemOf(ask: Ask, response: Response, timeout: number, retryAft
   if (status === 501) return new NotImplementedError(detail, details);
   if (status >= 500) return new ServerError(detail, detail, undefined, details);
   const wrong = problem?.errors?.[0];
-  const path = wrong?.pointer.split("/").slice(1) ?? [/^\w+/.exec(detail)?.[0] ?? ""].filter((name) => name in body); // a message begins with the name
+  const path = wrong?.pointer?.split("/").slice(1) ?? [/^\w+/.exec(detail)?.[0] ?? ""].filter((name) => name in body); // a message begins with the name
   const field = path.length ? path.join(".").replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) : undefined;
-  return new ValidationError(wrong ? `${field}: ${wrong.detail}` : detail, field, body[path[0] ?? ""], details);
+  return new ValidationError(wrong?.pointer ? `${field}: ${wrong.detail}` : detail, field, body[path[0] ?? ""], details);
 }

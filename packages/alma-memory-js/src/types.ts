@@ -49,7 +49,7 @@ export interface ALMAConfig {
   /** Project. By default the one that the token is bound to, else the one of the server's configuration. */
   projectId?: string | undefined;
   /**
-   * Secret of `alma token create`, or a function that returns it, which is asked before each try. By default the variable `ALMA_TOKEN`.
+   * Secret of `alma token create`, or a function that returns it, which is asked once a call, before its first try. By default the variable `ALMA_TOKEN`.
    * Over http it is sent to this machine only.
    */
   token?: string | (() => string | Promise<string>) | undefined;

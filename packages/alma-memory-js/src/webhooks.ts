@@ -59,9 +59,9 @@ function header(headers: RequestHeaders, name: string): string | undefined {
   return [found].flat()[0] as string | undefined;
 }
 
-function keyOf(secret: string): Uint8Array<ArrayBuffer> {
-  const key = secret.startsWith("whsec_") ? decode(secret.slice(6)) : encode(secret);
-  if (!key.length) throw new WebhookVerificationError("a secret is empty, or no Base64"); // anyone can sign by an empty key
+function keyOf(secret: string | undefined): Uint8Array<ArrayBuffer> {
+  const key = secret?.startsWith("whsec_") ? decode(secret.slice(6)) : encode(secret ?? ""); // a variable of the environment may be missing
+  if (!key.length) throw new WebhookVerificationError("a secret is missing, or no Base64"); // anyone can sign by an empty key
   return key;
 }
 

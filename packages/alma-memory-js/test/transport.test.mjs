@@ -61,6 +61,19 @@ describe("tries", () => {
     assert.equal((await direct.get(outcome.id, { agent: "lost" })).strategy_used, LEARNED.strategyUsed);
   });
 
+  it("a removal whose answer was lost is done, and one of something unknown is an error", async () => {
+    const { baseUrl, requests } = await border(async (n, { response, passOn }) => {
+      const passed = await passOn();
+      if (n === 1) response.destroy();
+      return passed;
+    });
+    await client(server.baseUrl).tokens.create({ name: "gone" });
+    const { tokens } = client(baseUrl);
+    assert.equal(await tokens.revoke("gone"), undefined);
+    assert.equal(requests.length, 2);
+    await assert.rejects(tokens.revoke("gone"), alma_.isNotFoundError);
+  });
+
   it("each call has a key of its own, and a given key is kept", async () => {
     const { baseUrl, requests } = await border((n, { passOn }) => passOn());
     const alma = client(baseUrl);
@@ -134,6 +147,13 @@ describe("tries", () => {
     assert.equal(requests.length, 1);
   });
 
+  it("Retry-After makes no try come earlier than the random time that grows", async () => {
+    const { baseUrl, requests } = await border(() => problem(503, "storage", { "retry-after": "0" }));
+    const slow = client(baseUrl, { retry: { baseDelay: 1e9, maxDelay: 1e9 } });
+    await assert.rejects(slow.learn({ ...LEARNED, timeout: 1000 }), alma_.isServerError);
+    assert.equal(requests.length, 1);
+  });
+
   it("the time of a call is for all tries together", async () => {
     const { baseUrl, requests } = await border(async (n) => (n === 1 ? problem(503, "storage", { "retry-after": "0" }) : new Promise(() => {})));
     await assert.rejects(client(baseUrl).learn({ ...LEARNED, timeout: 300 }), { code: "TIMEOUT", timeout: 300 });
@@ -196,19 +216,49 @@ describe("tokens", () => {
     assert.throws(() => new ALMA({ baseUrl: "https://me:secret@example.com" }), (error) => !JSON.stringify(error).includes("secret"));
   });
 
-  it("come from a function before each try, from headers, or from the environment", async () => {
+  it("come from a function once a call, from headers, or from the environment", async () => {
     const { baseUrl, requests } = await border((n) => (n === 1 ? problem(503, "storage", { "retry-after": "0" }) : {}));
     let count = 0;
-    await new ALMA({ baseUrl, logger: quiet, token: async () => `t${++count}` }).request("GET", "agents");
+    const asking = new ALMA({ baseUrl, logger: quiet, retry: { baseDelay: 1 }, token: async () => `t${++count}` });
+    await asking.request("GET", "agents");
+    await asking.request("GET", "agents");
     await new ALMA({ baseUrl, headers: { authorization: "Bearer mine" } }).request("GET", "agents");
     process.env.ALMA_TOKEN = "environment";
     await new ALMA({ baseUrl }).request("GET", "agents");
     await new ALMA({ baseUrl, token: "given" }).request("GET", "agents");
     delete process.env.ALMA_TOKEN;
-    assert.deepEqual(requests.map((each) => each.headers.authorization), ["t1", "t2", "mine", "environment", "given"].map((each) => `Bearer ${each}`));
-    const failing = new ALMA({ baseUrl, token: () => Promise.reject(new Error("no vault")) });
-    await assert.rejects(failing.request("GET", "agents"), { message: "no vault" });
-    assert.equal(requests.length, 5);
+    assert.deepEqual(requests.map((each) => each.headers.authorization), ["t1", "t1", "t2", "mine", "environment", "given"].map((each) => `Bearer ${each}`));
+    assert.equal(requests.length, 6);
+  });
+
+  it("of a function that fails, or never answers, are an error within the time of the call", async () => {
+    const { baseUrl, requests } = await border(() => ({}));
+    const ask = (token, options = {}) => new ALMA({ baseUrl, token, logger: quiet }).request("GET", "agents", options);
+    const cause = new Error("no vault");
+    const raise = () => {
+      throw cause;
+    };
+    for (const token of [raise, async () => raise()]) await assert.rejects(ask(token), { code: "AUTH", message: "no token: no vault", cause });
+    const never = () => new Promise(() => {});
+    await assert.rejects(ask(never, { timeout: 50 }), { code: "TIMEOUT", timeout: 50 });
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const call = ask(never, { signal: stop.signal });
+    stop.abort(reason);
+    await assert.rejects(call, reason);
+    assert.equal(requests.length, 0);
+  });
+
+  it("that change between two tries do not make a write count twice", async () => {
+    const { baseUrl } = await border(async (n, { response, passOn }) => {
+      const passed = await passOn();
+      if (n === 1) response.destroy();
+      return passed;
+    });
+    const { secret: other } = await client(server.baseUrl).tokens.create({ name: "next" });
+    const tokens = [server.token, other];
+    await client(baseUrl, { token: () => tokens.shift() ?? other }).learn({ ...LEARNED, agent: "rotated" });
+    assert.equal((await client(server.baseUrl).stats("rotated")).stats.outcomes_count, 1);
   });
 });
 
@@ -223,6 +273,13 @@ describe("errors", () => {
     assert.deepEqual([error.code, error.resourceType, error.resourceId, error.name], ["NOT_FOUND", "memory", "none", "NotFoundError"]);
     assert.ok(error.requestId);
     assert.equal(error.problem.type, "/problems/not-found");
+  });
+
+  it("are those of a proxy, too, which states them in its own way", async () => {
+    for (const errors of [[{ detail: "too short" }], [null], []]) {
+      const { baseUrl } = await border(() => ({ status: 422, body: JSON.stringify({ detail: "refused", errors }) }));
+      await assert.rejects(client(baseUrl).learn(LEARNED), { code: "VALIDATION_ERROR", message: "refused", statusCode: 422 });
+    }
   });
 
   it("are known to another copy of the package", async () => {

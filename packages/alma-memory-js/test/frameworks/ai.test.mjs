@@ -211,7 +211,7 @@ describe(`almaMiddleware of ${SDK}`, () => {
     const { options, next } = reporting({ agent: "tess", userId: "kim" });
     const turn = ({ results }) => (results < asked.length ? { id: `call-${results}`, ...asked[results] } : "Done.");
     const model = wrapped({ client, options, turn });
-    const { steps } = await generateText({ model, tools: almaTools(client, { agent: "tess", userId: "kim" }), stopWhen, prompt: "Look after the memory" });
+    const { steps } = await generateText({ model, tools: almaTools(client, { agent: "tess", userId: "kim", timeout: 30_000 }), stopWhen, prompt: "Look after the memory" });
     const answers = steps.flatMap(({ toolResults }) => toolResults.map(({ output }) => output));
     assert.deepEqual(answers.slice(0, 2), ["Saved.", "Saved."]);
     assert.match(answers[2], /release day of the shop is Tuesday/);

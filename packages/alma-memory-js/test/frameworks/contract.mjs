@@ -122,6 +122,33 @@ export function contract(name, play) {
       assert.equal(lines.length, 1);
     });
 
+    it("functions of the caller that fail, or are asynchronous, cost a line of the log and nothing else", async () => {
+      const raise = () => {
+        throw new Error("no metrics");
+      };
+      const kinds = [
+        { onRun: async () => raise() },
+        { onRun: raise },
+        { toolOutcome: async () => raise() },
+        { toolOutcome: async () => true },
+        { userId: raise },
+        { taskType: raise },
+      ];
+      for (const given of kinds) {
+        const lines = [];
+        const as = new ALMA({ ...server.config, projectId: "shop", logger: { warn: (line) => lines.push(line) } });
+        const reports = [];
+        const onRun = (report) => reports.push(report);
+        assert.equal((await run({ agent: `lea of ${name}`, as, ways: ["blue-green"], onRun, ...given })).said, "It is live.");
+        while (!lines.length) await new Promise(setImmediate);
+        assert.equal(lines.length, 1, lines.join("\n"));
+        if (given.userId) assert.deepEqual(reports, [], "a run whose user is not known is not recorded for no user");
+        if (!given.toolOutcome) continue;
+        while (!reports.length) await new Promise(setImmediate);
+        assert.equal((await recordOf(reports[0])).steps[0].ok, null);
+      }
+    });
+
     it("a verdict of nothing leaves the run unverified", async () => {
       assert.equal((await run({ verdict: () => null })).record.outcome, "unverified");
     });

@@ -117,6 +117,19 @@ describe("almaMiddleware of langchain", () => {
     assert.deepEqual([record.thread_id, record.steps.length, prompts.length], ["ticket-7", 1, 2]);
   });
 
+  it("a run that waited for a person is abandoned when its thread goes on with another question", async () => {
+    const { options, next } = reporting();
+    const { turn } = scripted(["blue-green"]);
+    const agent = agentOf({ client, options, turn, middleware: [humanInTheLoopMiddleware({ interruptOn: { deploy: true } })], checkpointer: new MemorySaver() });
+    const thread = { configurable: { thread_id: "ticket-8" } };
+    await agent.invoke(asked("Deploy the search"), thread);
+    await agent.invoke(asked("Deploy the ads"), thread);
+    const { task, outcome, episodeId } = await next();
+    assert.deepEqual([task, outcome], ["Deploy the search", undefined]);
+    const record = await recordOf({ episodeId, agent: "helena" });
+    assert.deepEqual([record.status, record.outcome], ["abandoned", null]);
+  });
+
   it("a thread is a run a question, each with its own task", async () => {
     const { options, next } = reporting();
     const agent = agentOf({ client, options, turn: scripted(["blue-green"]).turn, checkpointer: new MemorySaver() });

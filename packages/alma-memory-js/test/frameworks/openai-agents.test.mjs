@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import { Agent, handoff, MemorySession, OutputGuardrailTripwireTriggered, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
+import { ALMA } from "alma-memory";
 import { almaRun, almaTools } from "alma-memory/openai-agents";
 import { z } from "zod";
 import { client, contract, deploy, FENCE, recordOf, reporting, scripted } from "./contract.mjs";
@@ -138,8 +141,31 @@ describe("almaRun of @openai/agents", () => {
     const { options, next } = reportingRun({ agent: "tess" });
     const { turn, prompts } = scripted([]);
     const ask = (given) => (given.results < asked.length ? { id: `call-${given.results}`, ...asked[given.results] } : turn(given));
-    await almaRun(client, options)(agentOf(ask, { tools: almaTools(client, { agent: "tess" }) }), "Look after the memory");
+    await almaRun(client, options)(agentOf(ask, { tools: almaTools(client, { agent: "tess", timeout: 30_000 }) }), "Look after the memory");
     assert.match(prompts[0], /Saved\..*release day of the shop is Tuesday/s);
     assert.equal((await recordOf(await next())).steps.length, 0);
+  });
+
+  it("tools answer a model that writes broken JSON, and do not wait long for a memory that is away", async () => {
+    const [recall] = almaTools(client, { agent: "tess", timeout: 30_000 });
+    for (const input of ['{"query":', "null", "[]", "query"]) assert.match(await recall.invoke(undefined, input), /^Refused: /);
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const away = new ALMA({ baseUrl: `http://127.0.0.1:${silent.address().port}`, projectId: "shop", logger: { warn() {} } });
+    const asked = almaTools(away, { agent: "tess", userId: "kim", timeout: 50 });
+    const given = JSON.stringify({ query: "q", action: "a", topic: "t", fact: "f", preference: "p" });
+    for (const { invoke } of asked) assert.match(await invoke(undefined, given), /does not answer/);
+    silent.close();
+  });
+
+  it("a call that cannot be reported does not end the run", async () => {
+    const { options, next } = reportingRun({ agent: "lone" });
+    const worked = tool({ name: "deploy", description: "Deploys", parameters: z.object({ way: z.string() }), execute: () => "live" });
+    const raise = () => {
+      throw new Error("no text");
+    };
+    const hostile = { ...options, redact: (text) => (text.includes("blue-green") ? { toString: raise } : text) };
+    assert.equal((await almaRun(client, hostile)(agentOf(scripted(["blue-green"]).turn, { tools: [worked] }), "Deploy the map")).finalOutput, "It is live.");
+    assert.equal((await recordOf(await next())).task, "Deploy the map");
   });
 });
