@@ -85,7 +85,12 @@ async def learn_from_workflow(workflow_id: str, body: LearnWorkflow, asked: Aske
     def call(alma: "ALMA") -> Outcome:
         return alma.learn_from_workflow(workflow_id, **given)
 
-    outcome = await once.write(call, remember=lambda stored: [stored.id], recall=lambda alma, ids: stored_before(alma, ids)[0])
+    outcome = await once.write(
+        call,
+        remember=lambda stored: [stored.id],
+        recall=lambda alma, ids: stored_before(alma, ids)[0],
+        is_counted_once=True,
+    )
     place(asked, "memories", outcome.id)
     return outcome
 
