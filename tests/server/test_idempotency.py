@@ -164,6 +164,17 @@ def test_a_write_whose_answer_could_not_be_kept_is_not_carried_out_again(
     assert writing.alma.get_stats().total == 2
 
 
+def test_a_state_that_is_sent_again_late_does_not_become_the_newest(served: Served) -> None:
+    client, place = served.client(), "/v1/projects/shop/workflows/deploy/checkpoint"
+
+    def put(step: int) -> Any:
+        return client.put(place, json={"state": {"step": step}}, headers={"Idempotency-Key": f"k{step}"})
+
+    first, _, again = put(1), put(2), put(1)
+    assert (again.json(), again.headers["idempotent-replayed"]) == (first.json(), "true")
+    assert client.get(place).json()["state"] == {"step": 2}
+
+
 def test_only_a_write_that_the_core_counts_once_is_taken_over_from_a_process_that_ended(writing: Served) -> None:
     client = writing.client()
     send(client, "k")

@@ -1,6 +1,6 @@
 """Writes that happen once, however often they are sent: `OnceDep`.
 
-Every route that writes by POST takes it:
+Every route whose write counts anew when it is sent again takes it:
 
     @router.post("/learn", status_code=201, operation_id="learn")
     async def learn(asked: AskedDep, once: OnceDep, body: LearnBody) -> OutcomeAnswer:
@@ -87,8 +87,8 @@ async def _beat(asked: Asked, answers: "Callable[[ALMA], Answers]", sent: Sent) 
         await asyncio.sleep(RUNNING_SECONDS / 3)
         try:
             await asked.aside(lambda alma: answers(alma).keep_running(sent))
-        except Exception as error:  # the next one may succeed before the request counts as ended
-            _LOG.warning("a running request could not be marked as running: %s", error)
+        except Exception:  # noqa: BLE001 - the next one may succeed before the request counts as ended
+            _LOG.exception("a running request could not be marked as running")
 
 
 def _write_once(
