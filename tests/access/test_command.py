@@ -55,6 +55,11 @@ def test_a_token_may_be_for_no_user_and_for_all_projects(shop: TokenFile) -> Non
     assert found.access.reaches("bank")
 
 
+def test_a_token_is_not_named_like_a_session_of_the_page(shop: TokenFile) -> None:
+    alma("token", "create", "page-turner", code=2)
+    assert shop.tokens() == {}
+
+
 def test_tokens_are_listed_without_secrets(shop: TokenFile) -> None:
     assert "There is no token" in alma("token", "list").stdout
     secret = alma("token", "create", "laptop", "--agent", "helena", "--expires", "12h").stdout.strip()

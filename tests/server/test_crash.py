@@ -62,12 +62,12 @@ def test_a_killed_worker_loses_no_acknowledged_write_and_doubles_none(tmp_path: 
     assert len(listed["memories"]) == CLIENTS * ROUNDS
 
 
-def test_a_request_whose_server_was_killed_is_carried_out_at_once_by_the_next_one(tmp_path: Path) -> None:
-    body = {"kind": "domain_knowledge", "agent": "helena", "domain": "api", "fact": "Uses JWT"}
+def test_an_outcome_whose_server_was_killed_is_learned_at_once_by_the_next_one(tmp_path: Path) -> None:
+    body = {"agent": "helena", "task": "Deploy the shop", "outcome": "success"}
 
     def send(server: Server) -> httpx.Response:
         with server.client() as client:
-            return client.post("/v1/projects/shop/memories", json=body, headers={"Idempotency-Key": "k"})
+            return client.post("/v1/projects/shop/learn", json=body, headers={"Idempotency-Key": "k"})
 
     def try_to_send(server: Server) -> None:
         with suppress(httpx.TransportError):
@@ -87,7 +87,7 @@ def test_a_request_whose_server_was_killed_is_carried_out_at_once_by_the_next_on
         with started(tmp_path, server.token) as following:
             assert [send(following).status_code for _ in range(2)] == [201, 201]
             with following.client() as client:
-                found = client.get("/v1/projects/shop/memories", params={"kind": "domain_knowledge"}).json()
+                found = client.get("/v1/projects/shop/memories", params={"kind": "outcome"}).json()
     assert len(found["memories"]) == 1
 
 

@@ -1,6 +1,9 @@
 """A write that is sent again is carried out once."""
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ from pydantic import BaseModel
 from alma.errors import ConflictError, ValidationError
 from alma.types import Outcome
 from alma_events.service_db import service_engine
+from alma_server import idempotency
+from alma_server.answers import Answers
 from alma_server.asking import AskedDep
 from alma_server.idempotency import OnceDep
 from api_serving import Opening, Served, running_app
@@ -35,6 +40,7 @@ def writing(served: Served) -> Served:
             lambda alma: alma.learn("helena", body.task, "success", "slowly", idempotency_key=once.core_key),
             remember=lambda outcome: [outcome.id],
             recall=lambda alma, ids: alma.get(ids[0]),  # type: ignore[return-value]
+            is_counted_once=True,
         )
 
     @router.post("/test/add")
@@ -137,6 +143,73 @@ def test_requests_at_once_with_one_key_are_carried_out_once(writing: Served) -> 
     assert {answer.status_code for answer in answers} <= {200, 409}
     assert len({answer.json()["id"] for answer in answers if answer.status_code == 200}) == 1
     assert writing.alma.get_stats().total == 1
+
+
+def test_a_write_whose_answer_could_not_be_kept_is_not_carried_out_again(
+    writing: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = writing.client()
+
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Answers, "finish", fail)
+        assert [send(client, "k", route=route).status_code for route in ("add", "learn")] == [500, 500]
+    hour = time.time() + 3600
+    monkeypatch.setattr(service_answers(writing), "_clock", lambda: hour)
+    again = send(client, "k", route="add")
+    assert (again.status_code, again.json()["type"]) == (409, "/problems/answer-lost")
+    assert send(client, "k").status_code == 201, "the core counts it once"
+    assert writing.alma.get_stats().total == 2
+
+
+def test_a_state_that_is_sent_again_late_does_not_become_the_newest(served: Served) -> None:
+    client, place = served.client(), "/v1/projects/shop/workflows/deploy/checkpoint"
+
+    def put(step: int) -> Any:
+        return client.put(place, json={"state": {"step": step}}, headers={"Idempotency-Key": f"k{step}"})
+
+    first, _, again = put(1), put(2), put(1)
+    assert (again.json(), again.headers["idempotent-replayed"]) == (first.json(), "true")
+    assert client.get(place).json()["state"] == {"step": 2}
+
+
+def test_only_a_write_that_the_core_counts_once_is_taken_over_from_a_process_that_ended(writing: Served) -> None:
+    client = writing.client()
+    send(client, "k")
+    send(client, "k", route="add")
+    say = "from alma_server.holders import this_process; print(this_process())"
+    ended = subprocess.run([sys.executable, "-c", say], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    with service_engine(writing.alma).begin() as connection:
+        connection.exec_driver_sql("UPDATE idempotency SET is_done = 0, refs = ?", (ended,))
+    assert [send(client, "k", route=route).status_code for route in ("add", "learn")] == [409, 201]
+    assert writing.alma.get_stats().total == 2
+
+
+def test_a_request_runs_on_when_one_sign_of_it_fails(writing: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    signs, has_another, keep_running = [], threading.Event(), Answers.keep_running
+
+    def fail_first(self: Answers, sent: Any) -> None:
+        signs.append(sent)
+        if len(signs) == 1:
+            raise OSError("database is locked")
+        keep_running(self, sent)
+        has_another.set()
+
+    def wait(*_: object, **__: object) -> Any:
+        assert has_another.wait(30)
+        raise ConflictError("refused")
+
+    monkeypatch.setattr(idempotency, "RUNNING_SECONDS", 0.3)
+    monkeypatch.setattr(Answers, "keep_running", fail_first)
+    monkeypatch.setattr(type(writing.alma), "add_domain_knowledge", wait)
+    assert send(writing.client(), "k", route="add").status_code == 409
+    assert len(signs) >= 2
+
+
+def service_answers(served: Served) -> Answers:
+    return next(iter(served.app.state.service._answers.values()))
 
 
 def run_at_once(call: Callable[[], object], times: int) -> None:

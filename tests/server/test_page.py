@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from alma_access import RIGHTS, GivenTokens, TokenFile
+from alma_access import RIGHTS, Access, GivenTokens, TokenFile
 from alma_access.tokens import microseconds
 from alma_server.app import create_app
-from alma_server.sessions import CODE_SECONDS, SESSION_SECONDS, Sessions
+from alma_server.page import assets
+from alma_server.sessions import CODE_SECONDS, SESSION_SECONDS, Sessions, is_session
 from alma_server.settings import ServerSettings
 from api_serving import Opening, Served
 
@@ -79,16 +80,30 @@ def test_the_page_is_there_without_a_token_and_is_not_kept(visitor: TestClient) 
 
 
 def test_a_file_of_the_page_is_kept_for_ever_and_packed_where_a_browser_unpacks_it(visitor: TestClient) -> None:
+    name = next(name for name in assets() if name.endswith(".js"))
     for packing in ("gzip, br", "identity"):
-        file = visitor.get("/ui/index.html", headers={"Accept-Encoding": packing})
+        file = visitor.get(f"/ui/{name}", headers={"Accept-Encoding": packing})
         assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert file.headers.get("content-encoding") == ("gzip" if "gzip" in packing else None)
-        assert file.text == visitor.get("/ui/").text
+        assert file.content == assets()[name].content
 
 
 @pytest.mark.parametrize("name", ["tokens.json", "..%2Fpage.py", "%2e%2e/page.py", "%2Fetc%2Fpasswd", "index.html%00.js"])
 def test_nothing_but_the_files_of_the_page_is_served(visitor: TestClient, name: str) -> None:
     assert visitor.get(f"/ui/{name}").status_code == 404
+
+
+def test_the_page_is_not_kept_under_the_name_of_its_file_either(visitor: TestClient) -> None:
+    assert visitor.get("/ui/index.html").headers["cache-control"] == "no-store"
+
+
+def test_a_page_of_another_port_begins_no_session_where_the_host_has_lost_its_port(
+    visitor: TestClient, sessions: Sessions
+) -> None:
+    there = {"Host": "127.0.0.1", "Origin": "http://127.0.0.1:3000"}
+    assert exchange(visitor, sessions.make_code(), **there).status_code == 403
+    behind_a_proxy = {**there, "Sec-Fetch-Site": "same-origin"}
+    assert exchange(visitor, sessions.make_code(), **behind_a_proxy).status_code == 200
 
 
 def test_a_server_of_the_api_alone_has_no_page(served: Served) -> None:
@@ -205,3 +220,12 @@ def test_a_page_kept_open_does_not_hinder_the_first_token(tmp_path: Path) -> Non
     sessions.begin(code)
     with started(tmp_path, None) as server, server.client() as client:
         assert client.get("/v1/whoami").json()["name"] == "default"
+
+
+def test_a_token_that_is_only_named_like_a_session_is_none(served: Served) -> None:
+    tokens = served.tokens
+    tokens.add("page-turner", Access(source="person"))
+    tokens.add("page-agent", Access(), expires=microseconds() + 60_000_000)
+    assert tokens.add_first("default", Access(), is_passing=is_session) is None
+    assert [is_session(token) for token in tokens.tokens().values()] == [False, False]
+    assert served.client().post("/v1/tokens", json={"name": "page-turner2"}).status_code == 422

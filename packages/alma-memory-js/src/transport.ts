@@ -71,7 +71,7 @@ export class Transport {
     const timeout = ask.timeout ?? this.config.timeout ?? (isWrite ? WRITE_MS : READ_MS);
     const retries = ask.retries ?? retry.maxRetries ?? (isWrite ? Infinity : 3);
     const url = this.url(ask);
-    const request = this.request(ask, isWrite && ask.method === "POST");
+    const request = this.request(ask, isWrite && (ask.method === "POST" || ask.method === "PUT"));
     const end = Date.now() + timeout;
     const clock = new AbortController();
     const timer = setTimeout(() => clock.abort(), Math.min(timeout, LONGEST_MS));

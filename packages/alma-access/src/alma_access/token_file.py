@@ -101,15 +101,15 @@ class TokenFile:
                 raise ConfigurationError(f"there is a token {name!r} already; revoke it, or choose another name")
             return _put_new(tokens, name, access, expires)
 
-    def add_first(self, name: str, access: Access, *, is_passing: Callable[[str], bool] = lambda _: False) -> str | None:
+    def add_first(self, name: str, access: Access, *, is_passing: Callable[[Token], bool] = lambda _: False) -> str | None:
         """Makes a token where there is none at all, and returns its secret; `None` where there is one. Of several processes at once one makes it.
 
-        Tokens whose names are `is_passing` do not count.
+        Tokens that are `is_passing` do not count.
         """
-        if not all(map(is_passing, self.tokens())):
+        if not all(map(is_passing, self.tokens().values())):
             return None
         with self._changing() as tokens:
-            return _put_new(tokens, name, access, None) if all(map(is_passing, tokens)) else None
+            return _put_new(tokens, name, access, None) if all(map(is_passing, tokens.values())) else None
 
     def revoke(self, name: str) -> None:
         """Removes a token. `ConfigurationError` if there is none of that name."""

@@ -19,6 +19,9 @@ from alma_server.sent import RUNNING_SECONDS, Sent
 KEPT_SECONDS = 24 * 3600
 """How long an answer is kept."""
 
+_LOST = 2
+"""State of a request that was carried out and whose answer was lost."""
+
 _ID = re.compile(r"[\w.:@+-]{0,100}", re.ASCII)
 _METADATA = MetaData()
 _TABLE = Table(
@@ -42,10 +45,11 @@ class Answers:
         self._clock = clock
         create_tables(engine, _METADATA)
 
-    def begin(self, sent: Sent) -> Any:
+    def begin(self, sent: Sent, *, is_counted_once: bool) -> Any:
         """Returns the references of the first answer, or `None` where this request is to be carried out.
 
-        `ProblemError`: 422 if the key came with another body, 409 while the first request runs. One whose process has ended runs no more.
+        `ProblemError`: 422 if the key came with another body, 409 while the first request runs, or if its answer was lost. One whose process
+        has ended runs no more; what it may have stored is stored again, unless the core counts it once.
         """
         now = int(self._clock())
         new = {**asdict(sent), "is_done": 0, "refs": this_process(), "expires": now + RUNNING_SECONDS}
@@ -56,7 +60,8 @@ class Answers:
                 if row is None:
                     connection.execute(insert(_TABLE).values(new))
                     return None
-                if row.body_sha256 == sent.body_sha256 and not row.is_done and has_ended(row.refs):
+                is_same = row.body_sha256 == sent.body_sha256
+                if is_same and is_counted_once and not row.is_done and has_ended(row.refs):
                     abandoned = (_where(sent), _TABLE.c.is_done == 0, _TABLE.c.refs == row.refs)
                     if connection.execute(update(_TABLE).where(*abandoned).values(new)).rowcount:
                         return None
@@ -66,6 +71,10 @@ class Answers:
             raise ProblemError(422, "idempotency-key-reused", "this Idempotency-Key came with another request before")
         if not row.is_done:
             raise _still_running()
+        if row.is_done == _LOST:
+            raise ProblemError(
+                409, "answer-lost", "the first request with this Idempotency-Key was carried out; its answer was lost"
+            )
         return json.loads(row.refs)
 
     def keep_running(self, sent: Sent) -> None:
@@ -78,6 +87,12 @@ class Answers:
         """Keeps the references of an answer: ids and numbers, and lists and objects of them. `TypeError` for words."""
         _check(refs)
         values = {"is_done": 1, "refs": json.dumps(refs), "expires": int(self._clock()) + KEPT_SECONDS}
+        with self._engine.begin() as connection:
+            connection.execute(update(_TABLE).where(_where(sent)).values(values))
+
+    def lose(self, sent: Sent) -> None:
+        """Keeps, as long as an answer, that a request was carried out whose answer is not kept."""
+        values = {"is_done": _LOST, "refs": "", "expires": int(self._clock()) + KEPT_SECONDS}
         with self._engine.begin() as connection:
             connection.execute(update(_TABLE).where(_where(sent)).values(values))
 

@@ -1,5 +1,6 @@
 """Who asks, for which project, and the way of a route to the library: `AskedDep`."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -45,6 +46,10 @@ class Asked:
         """As `read`, for a call that writes. A call that began ends, also when the client is gone."""
         self.charge(WRITE - READ)
         return await self.service.work.writes.run(lambda: call(self._alma()))
+
+    async def aside(self, call: "Callable[[ALMA], T]") -> T:
+        """Returns what a short call for the server itself returns, however many calls wait and whether or not the client is there."""
+        return await asyncio.to_thread(lambda: call(self._alma()))
 
     def agent(self, named: str | None) -> str:
         """Returns the agent that this request acts as. `ScopeViolationError` for another than the token's, and for none."""

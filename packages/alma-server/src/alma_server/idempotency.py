@@ -1,6 +1,6 @@
 """Writes that happen once, however often they are sent: `OnceDep`.
 
-Every route that writes by POST takes it:
+Every route whose write counts anew when it is sent again takes it:
 
     @router.post("/learn", status_code=201, operation_id="learn")
     async def learn(asked: AskedDep, once: OnceDep, body: LearnBody) -> OutcomeAnswer:
@@ -9,17 +9,19 @@ Every route that writes by POST takes it:
             lambda alma: alma.learn(..., idempotency_key=once.core_key),
             remember=lambda outcome: [outcome.id],
             recall=lambda alma, ids: alma.get(ids[0]),
+            is_counted_once=True,
         )
         return OutcomeAnswer.of(outcome)
 
 With a header `Idempotency-Key`, `remember` names the ids (and numbers) that the answer can be rendered from, which are kept for a day, never
 words; a repeated request gets what `recall` reads by them, and the header `Idempotent-Replayed: true`. `recall` may be left out where
 `remember` returns the whole result, as counts are. Without the header, `write` is `asked.write`. `once.core_key` is what the core takes as its
-`idempotency_key`: `None` without the header.
+`idempotency_key`: `None` without the header. A call that passes it says so by `is_counted_once`: after a crash it is carried out again at once.
 """
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from alma_server.answers import Answers
 
 T = TypeVar("T")
+_LOG = logging.getLogger("alma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,17 @@ class Once:
         return None if self.sent is None else _digest("core", self.sent.token, self.sent.route, self.sent.key)
 
     async def write(
-        self, call: "Callable[[ALMA], T]", *, remember: Callable[[T], Any], recall: "Callable[[ALMA, Any], T] | None" = None
+        self,
+        call: "Callable[[ALMA], T]",
+        *,
+        remember: Callable[[T], Any],
+        recall: "Callable[[ALMA, Any], T] | None" = None,
+        is_counted_once: bool = False,
     ) -> T:
         """Returns what a call that writes returned, now or when this request was sent first.
 
-        410 if a memory that the first answer names was purged since. A call that raises may be sent again.
+        410 if a memory that the first answer names was purged since. A call that raises may be sent again. `is_counted_once` states that the
+        core knows the call by `core_key`, so that carrying it out again stores nothing twice.
         """
         sent = self.sent
         if sent is None:
@@ -64,7 +73,7 @@ class Once:
         beating = asyncio.create_task(_beat(self.asked, answers, sent))
         try:
             result, is_replayed = await self.asked.write(
-                lambda alma: _write_once(answers(alma), sent, alma, call, remember, recall)
+                lambda alma: _write_once(answers(alma), sent, alma, call, remember, recall, is_counted_once)
             )
         finally:
             beating.cancel()
@@ -76,7 +85,10 @@ class Once:
 async def _beat(asked: Asked, answers: "Callable[[ALMA], Answers]", sent: Sent) -> None:
     while True:
         await asyncio.sleep(RUNNING_SECONDS / 3)
-        await asked.read(lambda alma: answers(alma).keep_running(sent))
+        try:
+            await asked.aside(lambda alma: answers(alma).keep_running(sent))
+        except Exception:  # noqa: BLE001 - the next one may succeed before the request counts as ended
+            _LOG.exception("a running request could not be marked as running")
 
 
 def _write_once(
@@ -86,9 +98,10 @@ def _write_once(
     call: "Callable[[ALMA], T]",
     remember: Callable[[T], Any],
     recall: "Callable[[ALMA, Any], T] | None",
+    is_counted_once: bool,
 ) -> tuple[T, bool]:
     """Returns the result of a call, and whether it is that of an earlier request."""
-    refs = answers.begin(sent)
+    refs = answers.begin(sent, is_counted_once=is_counted_once)
     if refs is not None:
         return _recalled(alma, refs, recall), True
     try:
@@ -96,7 +109,12 @@ def _write_once(
     except BaseException:  # nothing was stored
         answers.forget(sent)
         raise
-    answers.finish(sent, remember(result))
+    try:
+        answers.finish(sent, remember(result))
+    except BaseException:  # the write is stored
+        if not is_counted_once:
+            answers.lose(sent)
+        raise
     return result, False
 
 

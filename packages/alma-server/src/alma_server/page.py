@@ -91,7 +91,7 @@ async def index(request: Request) -> Response:
 @router.get("/{name}", include_in_schema=False)
 async def asset(name: str, request: Request) -> Response:
     """Returns a file of the page, whose name changes with its content."""
-    return _answer(request, name, **_FOR_EVER)
+    return _answer(request, name, **({} if name == INDEX else _FOR_EVER))
 
 
 @cache
@@ -118,6 +118,10 @@ def _answer(request: Request, name: str, **headers: Any) -> Response:
 
 def _check_origin(request: Request) -> None:
     """Refuses the pages of other origins, of other ports of this machine, too."""
-    site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
-    if site != "same-origin" or not (origin is None or is_same_origin(origin, request.headers["host"])):
+    site, origin, host = (request.headers.get(name) for name in ("sec-fetch-site", "origin", "host"))
+    if site is None:  # nothing but the address tells, with its port
+        is_own = origin is None or origin.partition("://")[2].lower() == (host or "").lower()
+    else:
+        is_own = site == "same-origin" and (origin is None or is_same_origin(origin, host or ""))
+    if not is_own:
         raise ProblemError(403, "invalid-origin", "only the page of this server begins a session")

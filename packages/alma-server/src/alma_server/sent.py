@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 RUNNING_SECONDS = 30
-"""How long a request counts as running after the last sign of its process, unless that is known to have ended. After that a repeated request is
-carried out."""
+"""How long a request counts as running after the last sign of its process. After that a repeated request is carried out; at once, if the process is
+known to have ended and the core counts the write once."""
 
 
 @dataclass(frozen=True, slots=True)

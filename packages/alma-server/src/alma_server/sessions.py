@@ -57,14 +57,14 @@ class Sessions:
         return self._now() + seconds * 1_000_000
 
 
-def is_session(name: str) -> bool:
-    """Returns True for the name of a session's token."""
-    return name.startswith(PREFIX)
+def is_session(token: Token) -> bool:
+    """Returns True for a code and for the token of a session: named so, for a person, for a time."""
+    return token.name.startswith(PREFIX) and token.expires is not None and token.access.source == _OWNER.source
 
 
 def _drop_expired(file: TokenFile) -> None:
     """Removes codes and sessions that are over. Other tokens stay, so that their holders are told when they expired."""
     for name, token in file.tokens().items():
-        if is_session(name) and token.is_expired():
+        if is_session(token) and token.is_expired():
             with suppress(ConfigurationError):  # another process removed it
                 file.revoke(name)

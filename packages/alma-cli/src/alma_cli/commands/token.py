@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SESSION = "page-"
 _LONGEST = timedelta(days=3650)
 
 NameArgument = Annotated[str, typer.Argument(help="The name of the token, as in `alma token list` and in logs.")]
@@ -71,6 +72,8 @@ def create(
       alma token create operator --project '*' --right read --right admin --json
     """
     file, settings = _opened(config)
+    if name.startswith(_SESSION):
+        raise ValidationError(f"names that begin with {_SESSION} are those of sessions of `alma ui`; choose another one")
     if user is not None and no_user:
         raise ValidationError("--user and --no-user contradict each other")
     access = _access(

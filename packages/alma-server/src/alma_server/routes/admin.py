@@ -13,6 +13,7 @@ from alma_server.asking import Asked, AskedDep
 from alma_server.problems import ProblemError
 from alma_server.routes.answers import Answer
 from alma_server.routes.bodies import Body, Name
+from alma_server.sessions import PREFIX
 
 router = APIRouter(tags=["tokens"])
 
@@ -119,6 +120,8 @@ def _end(asked: Asked, body: NewToken) -> int | None:
 
 
 def _make(file: TokenFile, name: str, access: Access, expires: int | None) -> MadeToken:
+    if name.startswith(PREFIX):
+        raise ValidationError(f"names that begin with {PREFIX} are those of sessions of the page")
     if name in file.tokens():
         raise ConflictError("there is a token of this name already; revoke it, or choose another name")
     try:

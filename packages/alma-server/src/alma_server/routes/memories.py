@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma.memory.learn.adding import STATED_SOURCES
 from alma.types import DomainKnowledge, UserPreference
 from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import MemoryProvenance
@@ -106,6 +107,8 @@ async def edit(memory_id: str, body: Edit, asked: AskedDep, reader: ReaderDep, i
     """Changes texts of a stated memory: a preference, a fact, a warning, a strategy, one of the project's own kinds. It keeps its id and its
     history, and undo takes the edit back. With `If-Match` only if it has not changed. A text that became suspicious puts it in quarantine."""
     asked.require("write")
+    if not body.model_fields_set:
+        raise ValidationError("an edit names at least one field")
     memory = await asked.write(lambda alma: _edit(alma, asked, reader, memory_id, body))
     asked.respond("ETag", content_tag(memory.model_dump(mode="json")))
     return memory
@@ -185,7 +188,15 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
     if isinstance(body, AddKnowledge | AddPreference) and body.source is None:
         del given["source"]
         who |= {"source": NOTED_BY_AGENT} if asked.access.source == "agent" else {}
+    elif isinstance(body, AddKnowledge | AddPreference):
+        _check_source(asked, body.source)
     return {**given, **who}
+
+
+def _check_source(asked: "Asked", source: str | None) -> None:
+    """Refuses the sources of what a user stated from a token that judges as an agent."""
+    if asked.access.source == "agent" and source is not None and source.strip() in STATED_SOURCES:
+        raise ScopeViolationError(f"this token speaks for an agent, which cannot set the source {source}")
 
 
 def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Edit) -> AnyMemory:
@@ -203,6 +214,7 @@ def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Ed
         return alma.edit(memory, **taken)
     if isinstance(memory, DomainKnowledge | UserPreference) and asked.access.source == "agent":
         given.setdefault("source", NOTED_BY_AGENT)
+        _check_source(asked, given["source"])
     return alma.edit(memory, **given)
 
 

@@ -32,6 +32,7 @@ async def learn(body: Learn, asked: AskedDep, once: OnceDep) -> Outcome:
         lambda alma: alma.learn(**given),
         remember=lambda stored: [stored.id],
         recall=lambda alma, ids: stored_before(alma, ids)[0],
+        is_counted_once=True,
     )
     place(asked, "memories", outcome.id)
     return outcome
@@ -53,6 +54,7 @@ async def learn_many(body: LearnBatch, asked: AskedDep, once: OnceDep) -> Learne
         lambda alma: alma.learn_many(items),
         remember=lambda stored: [each.id for each in stored],
         recall=stored_before,
+        is_counted_once=True,
     )
     return Learned(outcomes=outcomes)
 

@@ -25,11 +25,25 @@ UserId = Annotated[Name | None, Query()]
 
 
 @router.put("/workflows/{workflow_id}/checkpoint", operation_id="checkpoint")
-async def checkpoint(workflow_id: str, body: SaveState, asked: AskedDep) -> Checkpoint:
+async def checkpoint(workflow_id: str, body: SaveState, asked: AskedDep, once: OnceDep) -> Checkpoint:
     """Stores the state of a workflow. One that is equal to the newest of its branch is not stored again."""
     asked.require("write")
     given = {**fields_of(body), "user_id": asked.user(body.user_id)}
-    return await asked.write(lambda alma: alma.checkpoint(workflow_id, **given))
+    return await once.write(
+        lambda alma: alma.checkpoint(workflow_id, **given),
+        remember=lambda stored: stored.number,
+        recall=lambda alma, number: _numbered(alma, workflow_id, given["user_id"], number),
+    )
+
+
+def _numbered(alma: "ALMA", workflow_id: str, user_id: str | None, number: int) -> Checkpoint:
+    """Returns a checkpoint by its number. `MemoryNotFoundError` if it was erased."""
+    from alma_harness.checkpoints import Line  # no part of the server, but it stored the checkpoint
+
+    for found in Line.of(alma, workflow_id, user_id).newest_first():
+        if found.number == number:
+            return found
+    raise MemoryNotFoundError("there is no such checkpoint any more")
 
 
 @router.get("/workflows/{workflow_id}/checkpoint", operation_id="resume")
@@ -85,7 +99,12 @@ async def learn_from_workflow(workflow_id: str, body: LearnWorkflow, asked: Aske
     def call(alma: "ALMA") -> Outcome:
         return alma.learn_from_workflow(workflow_id, **given)
 
-    outcome = await once.write(call, remember=lambda stored: [stored.id], recall=lambda alma, ids: stored_before(alma, ids)[0])
+    outcome = await once.write(
+        call,
+        remember=lambda stored: [stored.id],
+        recall=lambda alma, ids: stored_before(alma, ids)[0],
+        is_counted_once=True,
+    )
     place(asked, "memories", outcome.id)
     return outcome
 
