@@ -209,7 +209,8 @@ def test_a_request_runs_on_when_one_sign_of_it_fails(writing: Served, monkeypatc
 
 
 def service_answers(served: Served) -> Answers:
-    return next(iter(served.app.state.service._answers.values()))
+    found: Answers = next(iter(served.app.state.service._answers.values()))
+    return found
 
 
 def run_at_once(call: Callable[[], object], times: int) -> None:
