@@ -70,7 +70,12 @@ export function almaMiddleware<Version extends string = "v3">(client: ALMA, opti
     const { prompt } = params;
     const answered = newlyAnswered(prompt);
     const question = textIn(lastAsked(beforeAnswer(prompt)));
-    const scope = scopeOf(client, options, params);
+    let scope: Scope;
+    try {
+      scope = scopeOf(client, options, params);
+    } catch {
+      return undefined; // `Run.begin` logs it
+    }
     const run = answered.flatMap((call) => waiting.get(keyOf(scope, question, call.id, call.arguments)) ?? [])[0];
     if (!run) return undefined;
     for (const call of answered) run.called(call);
