@@ -105,6 +105,16 @@ def test_the_door_has_the_same_walls(client: Opening, served: Served, bound: dic
     assert served.alma.get_stats().total == 0
 
 
+def test_a_token_of_an_agent_states_nothing_in_the_name_of_a_user(client: Opening) -> None:
+    agent = client(projects=("shop",), source="agent")
+    fact = {"agent": "helena", "domain": "api", "fact": "Uses JWT"}
+    assert call(agent, "alma_add_knowledge", **fact)["knowledge"]["source"] == "noted_by_agent"
+    wish = {"userId": "maria", "category": "style", "preference": "Strict mode"}
+    assert call(agent, "alma_add_preference", **wish)["preference"]["source"] == "noted_by_agent"
+    sent = {"method": "tools/call", "params": {"name": "alma_add_knowledge", "arguments": {**fact, "source": "user_stated"}}}
+    assert agent.post("/", json=sent).status_code == 403
+
+
 def test_it_can_be_left_out(tmp_path: Path) -> None:
     with running_app(tmp_path, settings=ServerSettings(legacy=False)) as served:
         assert served.client().post("/", json={"method": "ping"}).status_code == 404

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from alma.errors import ScopeViolationError, ValidationError
 from alma.types import MemorySlice
 from alma_server.asking import Asked
+from alma_server.routes.memories import NOTED_BY_AGENT, check_source
 from alma_server.routes.scope import require_all_users
 
 if TYPE_CHECKING:
@@ -83,15 +84,24 @@ def _learn(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:
 def _add_preference(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:
     user = asked.user(given["user_id"]) or given["user_id"]
     made = alma.add_user_preference(
-        user, given["category"], given["preference"], agent=asked.any_agent(given.get("agent")), **_some(given, "source")
+        user, given["category"], given["preference"], agent=asked.any_agent(given.get("agent")), **_source(asked, given)
     )
     return {"preference": {name: getattr(made, name) for name in ("id", "user_id", "category", "preference", "source")}}
 
 
 def _add_knowledge(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:
-    said = _some(given, "domain", "fact", "source")
-    made = alma.add_domain_knowledge(**_who(asked, given), **said)
+    said = _some(given, "domain", "fact")
+    made = alma.add_domain_knowledge(**_who(asked, given), **said, **_source(asked, given))
     return {"knowledge": {name: getattr(made, name) for name in ("id", "agent", "domain", "fact", "source")}}
+
+
+def _source(asked: Asked, given: Arguments) -> dict[str, Any]:
+    """Returns the source of a statement: what an agent states without one is its note."""
+    said = _some(given, "source")
+    if asked.access.source == "agent":
+        check_source(asked, said.get("source"))
+        return {"source": NOTED_BY_AGENT, **said}
+    return said
 
 
 def _record_usage(alma: "ALMA", asked: Asked, given: Arguments) -> dict[str, Any]:

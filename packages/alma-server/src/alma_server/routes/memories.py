@@ -189,11 +189,11 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
         del given["source"]
         who |= {"source": NOTED_BY_AGENT} if asked.access.source == "agent" else {}
     elif isinstance(body, AddKnowledge | AddPreference):
-        _check_source(asked, body.source)
+        check_source(asked, body.source)
     return {**given, **who}
 
 
-def _check_source(asked: "Asked", source: str | None) -> None:
+def check_source(asked: "Asked", source: str | None) -> None:
     """Refuses the sources of what a user stated from a token that judges as an agent."""
     if asked.access.source == "agent" and source is not None and source.strip() in STATED_SOURCES:
         raise ScopeViolationError(f"this token speaks for an agent, which cannot set the source {source}")
@@ -214,7 +214,7 @@ def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Ed
         return alma.edit(memory, **taken)
     if isinstance(memory, DomainKnowledge | UserPreference) and asked.access.source == "agent":
         given.setdefault("source", NOTED_BY_AGENT)
-        _check_source(asked, given["source"])
+        check_source(asked, given["source"])
     return alma.edit(memory, **given)
 
 
