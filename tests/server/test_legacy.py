@@ -111,8 +111,6 @@ def test_a_token_of_an_agent_states_nothing_in_the_name_of_a_user(client: Openin
     assert call(agent, "alma_add_knowledge", **fact)["knowledge"]["source"] == "noted_by_agent"
     wish = {"userId": "maria", "category": "style", "preference": "Strict mode"}
     assert call(agent, "alma_add_preference", **wish)["preference"]["source"] == "noted_by_agent"
-    sent = {"method": "tools/call", "params": {"name": "alma_add_knowledge", "arguments": {**fact, "source": "user_stated"}}}
-    assert agent.post("/", json=sent).status_code == 403
 
 
 def test_it_can_be_left_out(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from alma.errors import ScopeViolationError, ValidationError
 from alma.types import MemorySlice
 from alma_server.asking import Asked
-from alma_server.routes.memories import NOTED_BY_AGENT, check_source
+from alma_server.routes.memories import NOTED_BY_AGENT
 from alma_server.routes.scope import require_all_users
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ def _source(asked: Asked, given: Arguments) -> dict[str, Any]:
     """Returns the source of a statement: what an agent states without one is its note."""
     said = _some(given, "source")
     if asked.access.source == "agent":
-        check_source(asked, said.get("source"))
         return {"source": NOTED_BY_AGENT, **said}
     return said
 

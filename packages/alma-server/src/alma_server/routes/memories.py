@@ -188,8 +188,6 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
     if isinstance(body, AddKnowledge | AddPreference) and body.source is None:
         del given["source"]
         who |= {"source": NOTED_BY_AGENT} if asked.access.source == "agent" else {}
-    elif isinstance(body, AddKnowledge | AddPreference):
-        check_source(asked, body.source)
     return {**given, **who}
 
 
