@@ -98,7 +98,7 @@ def test_the_steps_that_build_the_image_install_the_server_with_all_that_it_serv
         pytest.skip("uv is not installed")
     (step,) = [value for name, value in instructions() if name == "RUN" and value.startswith("uv sync")]
     source = tmp_path / "source"
-    ignored = shutil.ignore_patterns("__pycache__")
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".venv")
     shutil.copytree(ROOT / "packages", source / "packages", ignore=ignored)
     for name in ("pyproject.toml", "uv.lock", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
