@@ -92,7 +92,6 @@ SHARED_BY = {
         "knowledge",
         "learning",
         "minilm",
-        "report",
         "upgrade",
         "workspace",
     ],
@@ -405,14 +404,6 @@ def lowest(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
     test_by_default(session, "tests/docs", "tests/examples")
-
-
-@session("packages/alma-cli", "tests/report", installs=("alma-cli", "alma-core[local]"))
-def report(session: nox.Session) -> None:
-    """`alma report` in a real browser."""
-    find_browser(session)
-    sync(session, "--group", "dev")
-    run_suites(session, "tests/report")
 
 
 @session(

@@ -1,16 +1,17 @@
-"""`alma ui --export`: the page with the answers of the API in a folder."""
+"""`alma ui --export`: the page with the answers of the API in one file."""
 
 import json
 import re
 import subprocess
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from alma import ALMA
-from alma_server.page import assets
 from mcp_servers import make_project
 
 
@@ -21,11 +22,16 @@ def export(folder: Path, to: Path, code: int = 0) -> "subprocess.CompletedProces
     return done
 
 
+def scripts(folder: Path) -> list[str]:
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+
 def read(folder: Path) -> dict[str, Any]:
     """The content of a snapshot."""
-    script = (folder / "data.js").read_text(encoding="ascii")
-    assert script.startswith("globalThis.ALMA_SNAPSHOT=")
-    return dict(json.loads(script.removeprefix("globalThis.ALMA_SNAPSHOT=").removesuffix(";\n")))
+    data = scripts(folder)[0]
+    assert data.startswith("globalThis.ALMA_SNAPSHOT=")
+    return dict(json.loads(data.removeprefix("globalThis.ALMA_SNAPSHOT=").removesuffix(";")))
 
 
 @pytest.fixture
@@ -72,8 +78,8 @@ def test_the_answers_are_those_of_the_api(folder: Path, tmp_path: Path) -> None:
 
 def test_no_stored_text_ends_the_script_or_is_anything_but_ascii(folder: Path, tmp_path: Path) -> None:
     export(folder, tmp_path / "page")
-    script = (tmp_path / "page" / "data.js").read_bytes()
-    assert b"<" not in script
+    script = scripts(tmp_path / "page")[0]
+    assert "<" not in script
     assert script.isascii()
     preferences = [
         each["preference"] for each in read(tmp_path / "page")["answers"]["memories"]["memories"] if "preference" in each
@@ -81,18 +87,20 @@ def test_no_stored_text_ends_the_script_or_is_anything_but_ascii(folder: Path, t
     assert preferences == ["</script><script>alert(1)</script> Ü\u2028."]
 
 
-def test_the_page_runs_its_own_files_alone_and_asks_nothing(folder: Path, tmp_path: Path) -> None:
+def test_the_page_is_one_file_that_runs_its_own_scripts_alone_and_asks_nothing(folder: Path, tmp_path: Path) -> None:
     export(folder, tmp_path / "page")
+    assert [file.name for file in (tmp_path / "page").iterdir()] == ["index.html"]
     page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
     assert policy is not None
     assert "default-src 'none'" in policy[1]
     assert "connect-src" not in policy[1]
     assert "unsafe" not in policy[1]
-    assert page.index("Content-Security-Policy") < page.index("<script") == page.index('<script src="./data.js"')
-    named = set(re.findall(r'(?:src|href)="\./([^"]+)"', page))
-    assert named <= {file.name for file in (tmp_path / "page").iterdir()}
-    assert set(assets()) <= {file.name for file in (tmp_path / "page").iterdir()}
+    assert page.index("Content-Security-Policy") < page.index("<style") < page.index("<script")
+    assert page.count("<script") == 2
+    for script in scripts(tmp_path / "page"):
+        assert b64encode(sha256(script.encode()).digest()).decode() in policy[1]
+    assert not re.findall(r'(?:src|href)="(?!data:)', page.partition("<script>")[0])
 
 
 def test_only_its_owner_may_read_it(folder: Path, tmp_path: Path) -> None:
@@ -106,7 +114,7 @@ def test_a_former_export_is_written_over_and_nothing_else(folder: Path, tmp_path
     with ALMA.from_config(folder / ".alma" / "config.yaml") as alma:
         alma.learn("helena", "Test the aardvark", "success")
     export(folder, tmp_path / "page")
-    assert "aardvark" in (tmp_path / "page" / "data.js").read_text()
+    assert "aardvark" in (tmp_path / "page" / "index.html").read_text()
 
     mine = tmp_path / "mine"
     mine.mkdir()

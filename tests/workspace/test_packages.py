@@ -47,7 +47,7 @@ BESIDES = {
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-knowledge": {
         *("alma.config.loading", "alma.embedding.endpoint", "alma.memory.alma", "alma.memory.arguments"),
-        *("alma.memory.learn.messages", "alma.memory.learn.storing", "alma.memory.room"),
+        *("alma.memory.learn.adding", "alma.memory.learn.messages", "alma.memory.learn.storing", "alma.memory.room"),
     },
     "alma-upgrade": {"alma.folders", "alma.journal"},
     "alma-server": {"alma.memory.alma"},

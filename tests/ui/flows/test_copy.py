@@ -1,9 +1,9 @@
-"""A copy of the explorer that `alma ui --export` writes, read from a disk without a server."""
+"""A copy of the explorer that `alma report` writes, read from a disk without a server."""
 
 from pathlib import Path
 
 from alma import ALMA
-from alma_server.snapshot import snapshot_files
+from alma_server.snapshot import snapshot_page
 from browser import Browser
 from explored_store import fill
 
@@ -13,13 +13,11 @@ RUN = "async (at, given) => (await import(given.module)).copy(at, given)"
 
 def test_a_copy_shows_what_is_stored_and_offers_no_act(browser: Browser, tmp_path: Path) -> None:
     fill(tmp_path / "store")
-    folder = tmp_path / "page"
-    folder.mkdir()
+    page = tmp_path / "page.html"
     with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
         stats = alma.get_stats()
-        for name, content in snapshot_files(alma).items():
-            (folder / name).write_bytes(content)
-    seen = browser.run(RUN, module=(HERE / "looks.mjs").as_uri(), address=(folder / "index.html").as_uri())
+        page.write_bytes(snapshot_page(alma))
+    seen = browser.run(RUN, module=(HERE / "looks.mjs").as_uri(), address=page.as_uri())
     assert seen.result["acts"] == []
     assert not seen.errors
     assert not seen.violations

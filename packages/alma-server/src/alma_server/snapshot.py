@@ -1,10 +1,13 @@
-"""A memory as files that a browser shows without a server: the page, and the answers of the API that its reading views need."""
+"""A memory as one page that a browser shows without a server: the explorer, and the answers of the API that its reading views need."""
 
 import asyncio
 import json
+import re
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -24,9 +27,8 @@ from alma_server.settings import ServerSettings
 if TYPE_CHECKING:
     from alma import ALMA
 
-DATA = "data.js"
-BEGINNING = "globalThis.ALMA_SNAPSHOT="
-"""First characters of the file with the answers, by which a snapshot is known."""
+SIGN = '<meta name="generator" content="ALMA snapshot">'
+"""Element at the beginning of a snapshot, by which it is known."""
 
 MOST_MEMORIES = 10_000
 MOST_DETAILED = 2_000
@@ -34,26 +36,46 @@ MOST_DETAILED = 2_000
 MOST_RECORDS = 1_000
 MOST_EPISODES = 200
 
-_POLICY = (
-    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
-)
 _HEAD = '<meta charset="utf-8">'
 _MARK = "<!-- data -->"
+_LINK = re.compile(r'<link rel="stylesheet" href="\./([^"]+)">')
+_SCRIPT = re.compile(r'<script defer src="\./([^"]+)"></script>')
 _RULES = ("heuristic", "anti_pattern")
 Progress = Callable[[int, int], None]
 
 
-def snapshot_files(alma: "ALMA", progress: Progress | None = None) -> dict[str, bytes]:
-    """Returns the files of a snapshot of a project by name, `index.html` last: the newest 10,000 memories, with the history of 2,000, the newest
-    1,000 journal records, and 200 episodes to judge. `progress` is called with the number of memories done and of all."""
+def snapshot_page(alma: "ALMA", progress: Progress | None = None) -> bytes:
+    """Returns a project as one HTML page in UTF-8: the newest 10,000 memories, with the history of 2,000, the newest 1,000 journal records, and 200
+    episodes to judge. The page loads nothing and sends nothing. `progress` is called with the number of memories done and of all."""
     found = asyncio.run(_take(alma, progress))
     page = assets()[INDEX].content.decode()
-    files = {name: asset.content for name, asset in assets().items() if name != INDEX}
-    files[DATA] = f"{BEGINNING}{_as_script(found)};\n".encode()
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    page = page.replace(_HEAD, f"{_HEAD}{policy}", 1).replace(_MARK, f'<script src="./{DATA}"></script>', 1)
-    return {**files, INDEX: page.encode()}
+    (link,), (script,) = _LINK.finditer(page), _SCRIPT.finditer(page)
+    style, program = (assets()[match[1]].content.decode() for match in (link, script))
+    data = f"globalThis.ALMA_SNAPSHOT={_as_script(found)};"
+    policy = (
+        f"default-src 'none'; script-src {_source_of(data)} {_source_of(program)}; style-src {_source_of(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    for old, new in (
+        (_HEAD, f"{_HEAD}{SIGN}{meta}"),
+        (_MARK, ""),
+        (link[0], f"<style>{style}</style>"),
+        (script[0], ""),
+        ("</body>", f"<script>{data}</script><script>{program}</script></body>"),
+    ):
+        page = page.replace(old, new, 1)
+    return page.encode()
+
+
+def is_snapshot(beginning: bytes) -> bool:
+    """Returns True when a file that begins so, with its first 500 bytes or more, is a snapshot."""
+    return SIGN.encode() in beginning[:500]
+
+
+def _source_of(text: str) -> str:
+    """Returns what admits an inline script or style of this text in a content security policy."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _as_script(value: object) -> str:

@@ -1,6 +1,6 @@
 import { headline, type Memory, particulars } from "./words.js";
 
-/** Answers of the API, by address, that `alma ui --export` writes beside the page. */
+/** Answers of the API, by address, that `alma report` and `alma ui --export` write into the page. */
 interface Snapshot {
   made_at: string;
   version: string;

@@ -2,17 +2,16 @@
 
 import sys
 import webbrowser
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Annotated
 
 import typer
 
-from alma.errors import ConfigurationError, MissingDependencyError, ValidationError, install_line
+from alma.errors import ConfigurationError, ValidationError
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import print_json, printable, write_text
-from alma_cli.progress import bar
+from alma_cli.output import print_json, write_text
+from alma_cli.pages import is_page, read_page, require_page, tell_page, write_page
 
 
 def ui(
@@ -34,7 +33,7 @@ def ui(
     """See what this memory holds, in the browser, and mend it.
 
     Serves the page on this machine until it is stopped by Ctrl-C. The address that it prints lets one browser in, within a minute. With
-    --export, nothing is served: the folder has all that the page needs to be read, also from a disk, and no more.
+    --export, nothing is served: the page in the folder is one file with all that it shows, to be read without a server.
 
     \b
     Examples:
@@ -48,8 +47,7 @@ def ui(
         raise ValidationError("--export serves nothing; leave out --server and --port")
     if server is not None and port is not None:
         raise ValidationError("--server has a port of its own; leave out --port")
-    if find_spec("alma_server") is None:
-        raise MissingDependencyError(f"the page belongs to the server, which is not installed: {install_line('server')}")
+    require_page()
     if export is not None:
         _export(config, export, json=json)
         return
@@ -66,35 +64,19 @@ def ui(
 
 def _export(config: Path | None, folder: Path, *, json: bool) -> None:
     """Writes the page to a new folder, an empty one, or that of a former export."""
-    from alma import ALMA
     from alma.config import load_settings
-    from alma.files import checked_target, new_file
-    from alma_server.snapshot import snapshot_files
+    from alma.files import checked_target
 
-    settings = config_path(config)
-    _check_folder(folder)
-    with ALMA.from_config(settings, create=False) as alma, bar("Reading the memory", is_hidden=json) as progress:
-        files = snapshot_files(alma, progress)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for name, content in files.items():
-        with new_file(checked_target((folder / name).absolute(), load_settings(settings).storage_dir)) as file:
-            file.write(content)
-    size = sum(map(len, files.values()))
-    if json:
-        print_json({"folder": str(folder.absolute()), "files": list(files), "bytes": size})
-    else:
-        write_text(
-            printable(f"Wrote {folder.absolute() / 'index.html'} and {len(files) - 1} files beside it ({size / 1024:,.0f} kB)\n")
-        )
-
-
-def _check_folder(folder: Path) -> None:
-    from alma_server.snapshot import BEGINNING, DATA
-
+    settings, path = config_path(config), (folder / "index.html").absolute()
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise ConfigurationError(f"{folder} is no folder; name another one")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    data = folder / DATA
-    if data.is_symlink() or not data.is_file() or not data.read_bytes().startswith(BEGINNING.encode()):
+    if folder.exists() and any(folder.iterdir()) and not is_page(path):
         raise ConfigurationError(f"{folder} holds other files; name a new folder")
+    page = read_page(settings, is_hidden=json)
+    checked_target(path, load_settings(settings).storage_dir)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    write_page(page, path)
+    if json:
+        print_json({"file": str(path), "bytes": len(page)})
+    else:
+        tell_page(path, page)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
-from alma.memory.learn.adding import STATED_SOURCES
 from alma.types import DomainKnowledge, UserPreference
 from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import MemoryProvenance
@@ -191,12 +190,6 @@ def _added(asked: "Asked", body: Add) -> dict[str, Any]:
     return {**given, **who}
 
 
-def check_source(asked: "Asked", source: str | None) -> None:
-    """Refuses the sources of what a user stated from a token that judges as an agent."""
-    if asked.access.source == "agent" and source is not None and source.strip() in STATED_SOURCES:
-        raise ScopeViolationError(f"this token speaks for an agent, which cannot set the source {source}")
-
-
 def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Edit) -> AnyMemory:
     memory = reader.memory(alma, memory_id)
     check_match(asked, memory.model_dump(mode="json"))
@@ -212,7 +205,6 @@ def _edit(alma: "ALMA", asked: "Asked", reader: Reader, memory_id: str, body: Ed
         return alma.edit(memory, **taken)
     if isinstance(memory, DomainKnowledge | UserPreference) and asked.access.source == "agent":
         given.setdefault("source", NOTED_BY_AGENT)
-        check_source(asked, given["source"])
     return alma.edit(memory, **given)
 
 
