@@ -261,8 +261,9 @@ def test_a_memory_is_edited_unless_it_changed_meanwhile(client: Opening, served:
 
 def test_what_an_agent_adds_is_noted_by_it_unless_it_says_who_stated_it(client: Opening) -> None:
     said = {"kind": "domain_knowledge", "agent": "helena", "domain": "api", "fact": "Uses JWT"}
-    assert client().post("/v1/projects/shop/memories", json=said).json()["source"] == "noted_by_agent"
-    stated = client().post("/v1/projects/shop/memories", json={**said, "fact": "Uses TLS", "source": "user_stated"})
+    asking = client()
+    assert asking.post("/v1/projects/shop/memories", json=said).json()["source"] == "noted_by_agent"
+    stated = asking.post("/v1/projects/shop/memories", json={**said, "fact": "Uses TLS", "source": "user_stated"})
     assert (stated.status_code, stated.json()["source"]) == (201, "user_stated")
 
 
