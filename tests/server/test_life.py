@@ -259,6 +259,15 @@ def test_a_memory_is_edited_unless_it_changed_meanwhile(client: Opening, served:
     assert person.patch(path, json={"fact": "Fourth", "source": "user_stated"}).json()["source"] == "user_stated"
 
 
+def test_a_learned_rule_that_nobody_was_shown_has_an_empty_history(client: Opening, served: Served) -> None:
+    for number in range(3):
+        served.alma.learn("helena", f"Test form {number}", "success", "Empty fields first", task_type="forms")
+    asking = client(agent="helena")
+    (rule,) = asking.get("/v1/projects/shop/memories?kind=heuristic").json()["memories"]
+    answer = asking.get(f"/v1/projects/shop/memories/{rule['id']}/history")
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
 def test_what_an_agent_adds_is_noted_by_it_unless_it_says_who_stated_it(client: Opening) -> None:
     said = {"kind": "domain_knowledge", "agent": "helena", "domain": "api", "fact": "Uses JWT"}
     asking = client()

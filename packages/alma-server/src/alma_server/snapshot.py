@@ -125,7 +125,7 @@ async def _details(api: "_Api", memories: list[Any], progress: Progress | None) 
     for number, memory in enumerate(memories):
         for part in ("history", "provenance", *(("evidence",) if memory["kind"] in _RULES else ())):
             path = f"memories/{memory['id']}/{part}"
-            with suppress(MemoryNotFoundError):  # a rule that no agent was shown has no history
+            with suppress(MemoryNotFoundError):  # it was erased meanwhile
                 answers[path] = await api.get(path, **({"limit": LARGEST_PAGE} if part == "evidence" else {}))
         if progress is not None:
             progress(number + 1, len(memories))

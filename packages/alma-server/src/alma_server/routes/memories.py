@@ -1,5 +1,6 @@
 """Routes over memories: adding, listing, reading one and its past, forgetting one."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
@@ -127,9 +128,16 @@ async def forget_memory(
 
 @router.get("/memories/{memory_id}/history", operation_id="history")
 async def history(memory_id: str, asked: AskedDep, reader: ReaderDep) -> list[HistoryEntry]:
-    """Returns what every call did to a memory, oldest first."""
+    """Returns the effect of every call on a memory, oldest first; none for a learned rule that no agent was shown."""
     asked.require("read")
-    return await asked.read(lambda alma: alma.history(reader.memory(alma, memory_id).id))
+
+    def call(alma: "ALMA") -> list[HistoryEntry]:
+        memory = reader.memory(alma, memory_id)
+        with suppress(MemoryNotFoundError):
+            return alma.history(memory.id)
+        return []
+
+    return await asked.read(call)
 
 
 @router.get("/memories/{memory_id}/provenance", operation_id="provenance")
