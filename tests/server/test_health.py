@@ -52,3 +52,12 @@ def test_figures_name_no_project_that_the_token_is_not_bound_to(client: Opening,
 
 def test_figures_need_the_right_to_administer(client: Opening) -> None:
     assert client(rights=frozenset({"read"})).get("/metrics").status_code == 403
+
+
+def test_a_token_is_told_the_project_of_addresses_that_name_none(client: Opening) -> None:
+    def project(name: str, **access: object) -> object:
+        return client(name, **access).get("/v1/whoami").json()["project"]
+
+    assert project("all") == "shop"
+    assert project("bank", projects=("bank",)) == "bank"
+    assert project("two", projects=("bank", "lab")) is None

@@ -1532,12 +1532,13 @@ export interface components {
         Webhooks: {
             webhooks: components["schemas"]["ShownWebhook"][];
         };
-        /** @description What a token may do: `*` is any name, an empty `user_id` no user. */
+        /** @description Rights of a token: `*` is any name, an empty `user_id` no user. `project` is that of addresses which name none, `None` where there is none. */
         WhoAmI: {
             name: string;
             agent: string;
             user_id: string;
             projects: string[];
+            project: string | null;
             rights: string[];
             source: string;
             expires: number | null;

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from alma import __version__
-from alma.errors import AlmaError
+from alma.errors import AlmaError, ScopeViolationError
 from alma_access import Access
 from alma_server.asking import AskedDep
 from alma_server.problems import ProblemError
@@ -22,12 +23,13 @@ _PROJECT = re.compile(rb'\w+\{project=("(?:[^"\\]|\\.)*")\} ')
 
 
 class WhoAmI(BaseModel):
-    """What a token may do: `*` is any name, an empty `user_id` no user."""
+    """Rights of a token: `*` is any name, an empty `user_id` no user. `project` is that of addresses which name none, `None` where there is none."""
 
     name: str
     agent: str
     user_id: str
     projects: list[str]
+    project: str | None
     rights: list[str]
     source: str
     expires: int | None
@@ -49,12 +51,15 @@ class Version(BaseModel):
 @whoami_router.get("/whoami", operation_id="whoami")
 async def whoami(asked: AskedDep) -> WhoAmI:
     """Returns what this token may do: its name, agent, user, projects and rights. `expires` is in microseconds since 1970."""
-    access = asked.access
+    access, project = asked.access, None
+    with suppress(ScopeViolationError):
+        project = access.as_project(None, default=asked.service.settings.project)
     return WhoAmI(
         name=asked.token.name,
         agent=access.agent,
         user_id=access.user_id,
         projects=list(access.projects),
+        project=project,
         rights=sorted(access.rights),
         source=access.source,
         expires=asked.token.expires,

@@ -121,13 +121,9 @@ export const names = async (sort: "agents" | "users", signal?: AbortSignal) => (
 export const projects = async (signal?: AbortSignal) => (await read<{ names: string[] }>("/v1/projects", {}, signal)).names;
 /** Returns the project of addresses that name none: the server's own, else the first that the token reaches. */
 export async function homeProject(signal?: AbortSignal): Promise<string> {
-  try {
-    return (await stats(signal)).project_id;
-  } catch (error) {
-    const [first] = await projects(signal).catch(() => []);
-    if (first === undefined) throw error;
-    return first;
-  }
+  const project = snapshot?.project ?? (await whoami(signal)).project ?? (await projects(signal))[0];
+  if (project === undefined) throw new Error("This token reaches no project that exists.");
+  return project;
 }
 export const kinds = (signal?: AbortSignal) => read<T.Answer<Schemas["Kinds"]>>("kinds", {}, signal);
 export const list = (filter: ListFilter, limit: number, signal?: AbortSignal) =>
