@@ -9,7 +9,8 @@ from alma import ALMA
 from alma.errors import StorageError
 from alma_access import TokenFile
 from alma_server import create_app
-from api_serving import Opening, Served
+from alma_server.settings import ServerSettings
+from api_serving import Opening, Served, running_app
 
 
 @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/version"])
@@ -54,10 +55,12 @@ def test_figures_need_the_right_to_administer(client: Opening) -> None:
     assert client(rights=frozenset({"read"})).get("/metrics").status_code == 403
 
 
-def test_a_token_is_told_the_project_of_addresses_that_name_none(client: Opening) -> None:
-    def project(name: str, **access: object) -> object:
-        return client(name, **access).get("/v1/whoami").json()["project"]
+def test_a_token_is_told_the_project_of_addresses_that_name_none(tmp_path: Path) -> None:
+    with running_app(tmp_path, settings=ServerSettings(project="shop")) as served:
 
-    assert project("all") == "shop"
-    assert project("bank", projects=("bank",)) == "bank"
-    assert project("two", projects=("bank", "lab")) is None
+        def project(name: str, **access: object) -> object:
+            return served.client(name, **access).get("/v1/whoami").json()["project"]
+
+        assert project("all") == "shop"
+        assert project("bank", projects=("bank",)) == "bank"
+        assert project("two", projects=("bank", "lab")) is None
