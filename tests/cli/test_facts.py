@@ -1,7 +1,5 @@
 """Facts on the command line: what contradicts them, when they were known, and where they come from."""
 
-from pathlib import Path
-
 
 def test_times_narrow_what_is_retrieved_and_explained(project) -> None:
     learned = project("learn", "-a", "helena", "-t", "Test the login form", "-o", "success", "--json").json
@@ -43,5 +41,3 @@ def test_a_memory_is_shown_with_where_it_comes_from(project) -> None:
     assert "stated by a user or a program" in shown
     assert "document runbook.pdf" in shown
     assert "where from: stated by a user or a program; document runbook.pdf" in project("explain", "timeout", fact.id).out
-    project("report", "--no-verify", "--output", "page.html")
-    assert "stated by a user or a program; document runbook.pdf" in Path("page.html").read_text(encoding="utf-8")

@@ -166,7 +166,7 @@ def test_a_closed_standard_output_is_no_traceback_and_nothing_is_done(busy: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["list --json -n 200", "list -n 200", "export -", "report -o -"])
+@pytest.mark.parametrize("command", ["list --json -n 200", "list -n 200", "export -", "report -o - --json"])
 def test_a_reader_that_has_seen_enough_is_no_traceback(busy: Path, command: str) -> None:
     ended = _shell(f"alma {command} | head -c 10", busy)
 

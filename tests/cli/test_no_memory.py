@@ -26,7 +26,7 @@ NEEDING: dict[str, list[str]] = {
     "maintain": [],
     "compact": [],
     "reindex": ["--embedder", "hash"],
-    "report": [],
+    "report": ["--output", "-", "--json"],
     "backup": ["copy.db"],
     "verify": [],
     "list": [],

@@ -48,6 +48,12 @@ def test_the_page_can_go_to_standard_output(report: Report, folder: Path) -> Non
     assert not (folder / "alma-report.html").exists()
 
 
+def test_a_reader_that_has_seen_enough_is_no_traceback(report: Report, folder: Path) -> None:
+    command = f"set -o pipefail; {sys.executable} -m alma report -c .alma/config.yaml -o - | head -c 20"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=folder)
+    assert (done.stdout, done.stderr) == ("<!doctype html>\n<htm", "")
+
+
 def test_json_tells_the_place_and_the_figures(report: Report, folder: Path) -> None:
     told = json.loads(report("-o", "page.html", "--json").stdout)
     assert told["file"] == str(folder / "page.html")
