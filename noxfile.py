@@ -86,6 +86,7 @@ SHARED_BY = {
         "facade-on-files",
         "faults",
         "files",
+        "graph",
         "guard",
         "harness",
         "integration",
@@ -179,6 +180,12 @@ def benchmarks(session: nox.Session) -> None:
     """The benchmarks, small."""
     contracts = [f"tests/benchmarks/test_{module}.py" for module in ("asking", "leaks", "measures", "records")]
     test_by_default(session, "tests/benchmarks", contracts=contracts)
+
+
+@session("packages/alma-graph", "tests/graph", installs=("alma-graph", "alma-cli", "alma-core[local]"))
+def graph(session: nox.Session) -> None:
+    """Entities and dated relations of what memories speak of."""
+    test_by_default(session, "tests/graph")
 
 
 @session("packages/alma-guard", "tests/guard", installs=("alma-guard",))
