@@ -14,7 +14,6 @@ from alma.text import DAYS, MONTHS, one_line
 from alma_learning.numbers import numerals, read_in_order
 from alma_learning.stems import stem
 from alma_learning.word_lists import read_pairs
-from alma_learning.wording import Wording, read_wording
 
 MOST_SENTENCES, MOST_WORDS, MOST_CHARS = 5, 40, 1_000
 
@@ -62,7 +61,7 @@ class Claim:
     behind: frozenset[str]
     values: tuple[Value, ...]
     is_denied: bool
-    wording: Wording
+    sentence: str
 
 
 @lru_cache(maxsize=4_096)
@@ -94,7 +93,7 @@ def _read_claim(sentence: str) -> Claim | None:
         if place + 1 == len(tokens) or (verb is not None and place > verb):
             behind.add(stem(lowered[place]))
         place += length
-    return Claim(tuple(sorted(about)), frozenset(behind), tuple(values), denials % 2 == 1, read_wording(sentence))
+    return Claim(tuple(sorted(about)), frozenset(behind), tuple(values), denials % 2 == 1, sentence)
 
 
 def _split_chunk(chunk: str) -> list[str]:

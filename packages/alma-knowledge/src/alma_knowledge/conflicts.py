@@ -13,7 +13,7 @@ from typing import Literal
 from alma.text import spelt
 from alma_knowledge.claims import Claim, Value, claims_in
 from alma_learning.stems import is_form
-from alma_learning.wording import opposites_in
+from alma_learning.wording import opposites_in, read_wording
 
 LEAST_ABOUT, LEAST_AMONG_OTHERS, LEAST_ELSEWHERE = 1, 2, 3
 """Things that both texts speak of, if they are of one domain; if one of the texts has other sentences, too; and if they are of two domains."""
@@ -48,13 +48,15 @@ def conflict(mine: str, theirs: str, *, labels: tuple[str, str], is_wish: bool =
 
 
 def _between(one: Claim, other: Claim, least: int, *, is_wish: bool) -> Conflict | None:
+    if abs(len(one.about) - len(other.about)) > 1 or (not is_wish and {*one.about}.isdisjoint(other.about)):
+        return None
     mine, theirs = (list((Counter(a) - Counter(b)).elements()) for a, b in permutations((one.values, other.values)))
     if one.about == other.about and len(one.about) >= least:
         if mine and theirs:
             return None if one.is_denied or other.is_denied else _of_values(mine, theirs, is_wish=is_wish)
         is_whole = is_wish or len(one.about) + len(one.values) > 1
         return Conflict("denial", "", "") if is_whole and not mine and not theirs and one.is_denied != other.is_denied else None
-    if mine or theirs or one.is_denied != other.is_denied or abs(len(one.about) - len(other.about)) > 1:
+    if mine or theirs or one.is_denied != other.is_denied:
         return None
     return _of_opposites(one, other, least, is_wish=is_wish)
 
@@ -72,7 +74,7 @@ def _of_values(mine: Sequence[Value], theirs: Sequence[Value], *, is_wish: bool)
 
 def _of_opposites(one: Claim, other: Claim, least: int, *, is_wish: bool) -> Conflict | None:
     """Returns the conflict of two claims that speak of the same but for a word and its opposite behind the verb."""
-    for word, opposite in opposites_in(one.wording, other.wording):
+    for word, opposite in opposites_in(read_wording(one.sentence), read_wording(other.sentence)):
         left = [each for each in one.about if each != word]
         is_behind = is_wish or (word in one.behind and opposite in other.behind)
         if is_behind and len(left) >= least and left == [each for each in other.about if each != opposite]:
