@@ -12,6 +12,7 @@ from alma.types.memories import DomainKnowledge, UserPreference
 from alma.types.provenance import is_vouched_for
 from alma.types.recalled import Contradiction, Disputes
 from alma_knowledge.conflicts import Conflict, conflict
+from alma_knowledge.marks import find_marked
 
 Claimed = DomainKnowledge | UserPreference
 Why = Literal["newer", "better sourced", "surer", "uncontradicted"]
@@ -42,9 +43,12 @@ def find_contradictions(memories: Sequence[Claimed]) -> Disputes:
 def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
     if isinstance(one, DomainKnowledge) and isinstance(other, DomainKnowledge):
         is_of_one = (one.agent, one.user_id) == (other.agent, other.user_id)
-        return conflict(one.fact, other.fact, labels=(one.domain, other.domain)) if is_of_one else None
+        return (
+            (conflict(one.fact, other.fact, labels=(one.domain, other.domain)) or find_marked(one, other)) if is_of_one else None
+        )
     if isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
-        return conflict(one.preference, other.preference, labels=(one.category, other.category), is_wish=True)
+        labels = one.category, other.category
+        return conflict(one.preference, other.preference, labels=labels, is_wish=True) or find_marked(one, other)
     return None
 
 

@@ -17,7 +17,8 @@ from alma.text import matched_text, quoted
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import UserPreference
 from alma.types.scope import Partition
-from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, fold_copies, group_wordings
+from alma_knowledge.consolidation.disputing import LEAST_COSINE, Dispute, find_open, judge_contrary
+from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, find_near, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
 from alma_knowledge.consolidation.merging import Union, check_words, choose_survivor, find_undone, merge
 from alma_knowledge.consolidation.naming import name_ways
@@ -34,6 +35,7 @@ CHUNK = 2_000
 _PUBLISHED = {"preferences": MemoryType.USER_PREFERENCE, **{spec.listed_as: kind for kind, spec in KINDS.items()}}
 _COUNTED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
 """Kinds with counts of their own, which would speak for a model's words: a model is not asked about these."""
+_DISPUTED = (MemoryType.DOMAIN_KNOWLEDGE, MemoryType.USER_PREFERENCE)
 _STATED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN, MemoryType.USER_PREFERENCE, MemoryType.DOMAIN_KNOWLEDGE)
 
 
@@ -108,6 +110,7 @@ def consolidate(
     kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
     before = judge.model.used if judge is not None else None
     unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
+    disputes = list[Dispute]()
     for partition in room.project.partitions().values():
         if partition.kind in kinds - {MemoryType.OUTCOME} and partition.agent in (owner, None):
             stated = _read(room, partition, owner)
@@ -120,8 +123,15 @@ def consolidate(
             groups = group_wordings(wordings, vectors, least, undone, None if asked is None else asked.judge)
             unions += [_union(room, each, asked) for each in groups.merged]
             apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+            if judge is not None and partition.kind in _DISPUTED:
+                grouped = {id(each) for group in groups.merged for each in group}
+                near = [[wordings[place] for place in pair] for pair, _ in find_near(vectors, LEAST_COSINE)]
+                left = [(one.first, other.first) for one, other in near if grouped.isdisjoint((id(one), id(other)))]
+                disputes += judge_contrary(judge, find_open(room, left))
     names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
-    seq, done, named = (None, unions, len(names)) if dry_run else merge(room, unions, pairs, names, actor=owner)
+    seq, done, named, marked = (
+        (None, unions, len(names), disputes) if dry_run else merge(room, unions, pairs, names, disputes, actor=owner)
+    )
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
         dry_run=dry_run,
@@ -132,6 +142,9 @@ def consolidate(
         merged_count=sum(len(each.others) for each in done),
         merge_details=[Merge(merged_from=each.ids, merged_into=each.survivor.id, count=len(each.ids)) for each in done],
         kept_apart=apart,
+        contradictions=[
+            Apart(ids=[each.one.id, each.other.id], reason=f"“{each.mine}” against “{each.theirs}”") for each in marked
+        ],
         errors=[*(judge.errors if judge else []), *_changed(len(unions) - len(done))],
         journal_seq=seq,
         llm_calls=used.calls - before.calls if used and before else 0,

@@ -17,9 +17,8 @@ from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import AnyMemory, Memory, passages_of
 from alma.types.provenance import FLAGGED, is_vouched_for
 from alma.types.strategies import NO_USE, WAY_NAME
+from alma_knowledge.consolidation.disputing import OPERATION, Dispute, mark_disputes
 
-OPERATION = "consolidate"
-"""The operation of the journal record."""
 APART = "consolidation.apart"
 """Kind of the small records of pairs that a person took apart, so that an export keeps them."""
 MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
@@ -59,19 +58,25 @@ def check_words(room: Room, union: Union) -> tuple[Union, str | None]:
 
 
 def merge(
-    room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], names: Mapping[str, Mapping[str, Any]], *, actor: str
-) -> tuple[int | None, list[Union], int]:
-    """Merges memories in one journal record, and returns its number, what was merged, and how many names were stored.
+    room: Room,
+    unions: Sequence[Union],
+    apart: Iterable[frozenset[str]],
+    names: Mapping[str, Mapping[str, Any]],
+    disputes: Sequence[Dispute],
+    *,
+    actor: str,
+) -> tuple[int | None, list[Union], int, list[Dispute]]:
+    """Merges memories in one journal record, and returns its number, what was merged, how many names were stored, and what was marked.
 
     A group of which a memory changed meanwhile is left out.
     `apart` are the pairs to note as taken apart, `names` the records of names of strategies, each left out if an outcome that it speaks of is
-    gone meanwhile. If nothing was written the number is `None`.
+    gone meanwhile, `disputes` the contradictions to mark. If nothing was written the number is `None`.
     """
     entries = [Entry(merged, passages_of(merged)) for merged in (unite(one, at=room.now()) for one in unions if one.texts)]
     vectors, at = embed(room, entries), room.now()
     noted = _new_pairs(room, apart)
-    if not unions and not noted and not names:
-        return None, [], 0
+    if not (unions or noted or names or disputes):
+        return None, [], 0, []
     with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
         write.put_records({(APART, key): (0, body) for key, body in noted.items()})
         lasting = _lasting(write, names)
@@ -79,7 +84,8 @@ def merge(
         done = [one for one in unions if _is_unchanged(write, one)]
         for one in done:
             _write_union(write, one, vectors, at=at)
-        return (write.seq if done or noted or lasting else None), done, len(lasting)
+        marked = mark_disputes(write, disputes)
+        return (write.seq if done or noted or lasting or marked else None), done, len(lasting), marked
 
 
 def _lasting(write: Write, names: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
