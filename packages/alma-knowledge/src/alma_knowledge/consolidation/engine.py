@@ -1,7 +1,8 @@
 """Consolidation of an agent's stated memories: those that say the same become one."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,6 +12,7 @@ from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
 from alma.memory.alma import alma_of, opened_room
 from alma.memory.arguments import checked_label, checked_name
+from alma.memory.kinds import memory_types
 from alma.memory.room import Room
 from alma.protocols import Embedder
 from alma.text import matched_text, quoted
@@ -107,49 +109,104 @@ def consolidate(
     alone. Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together.
     """
     room, owner = opened_room(alma), checked_name(agent, "agent")
-    kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
+    kinds, least = _checked_kinds(room, kind), _checked_threshold(threshold)
+    return consolidate_room(room, owner, kinds, least, judge=judge, dry_run=dry_run, embedder=embedder, actor=owner)
+
+
+def consolidate_all(room: Room, *, dry_run: bool, is_wanted: Callable[[], bool]) -> tuple[int, tuple[int, ...]]:
+    """Merges what says the same for each agent, by the rules alone, and returns how many memories are fewer, and the journal records.
+
+    The step of maintenance. `is_wanted` is called between agents, and can stop it.
+    """
+    kinds, merged, seqs = _checked_kinds(room, None), set[str](), list[int]()
+    owners = sorted({each.agent for each in room.project.partitions().values() if each.agent})
+    for owner in owners or [""]:
+        if not is_wanted():
+            break
+        found = consolidate_room(room, owner, kinds, THRESHOLD, judge=None, dry_run=dry_run, embedder=None, actor="")
+        merged |= {one for each in found.merge_details for one in each["merged_from"] if one != each["merged_into"]}
+        seqs += [] if found.journal_seq is None else [found.journal_seq]
+    return len(merged), tuple(seqs)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What consolidation finds: groups to merge, near pairs that stay apart, pairs that a person took apart, and contradictions."""
+
+    processed: int = 0
+    unions: list[Union] = field(default_factory=list)
+    apart: list[Apart] = field(default_factory=list)
+    undone: set[frozenset[str]] = field(default_factory=set)
+    disputes: list[Dispute] = field(default_factory=list)
+
+
+def consolidate_room(
+    room: Room,
+    owner: str,
+    kinds: Collection[str],
+    threshold: float,
+    *,
+    judge: ModelJudge | None,
+    dry_run: bool,
+    embedder: Embedder | None,
+    actor: str,
+) -> ConsolidationResult:
+    """As `consolidate`, with arguments that were checked."""
     before = judge.model.used if judge is not None else None
-    unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
-    disputes = list[Dispute]()
+    found = _Found()
     for partition in room.project.partitions().values():
-        if partition.kind in kinds - {MemoryType.OUTCOME} and partition.agent in (owner, None):
-            stated = _read(room, partition, owner)
-            processed += len(stated)
-            undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
-            pairs |= undone
-            wordings = fold_copies(stated, undone)
-            vectors = _vectors(room, wordings, embedder)
-            asked = None if partition.kind in _COUNTED else judge
-            groups = group_wordings(wordings, vectors, least, undone, None if asked is None else asked.judge)
-            unions += [_union(room, each, asked) for each in groups.merged]
-            apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
-            if judge is not None and partition.kind in _DISPUTED:
-                grouped = {id(each) for group in groups.merged for each in group}
-                near = [[wordings[place] for place in pair] for pair, _ in find_near(vectors, LEAST_COSINE)]
-                left = [(one.first, other.first) for one, other in near if grouped.isdisjoint((id(one), id(other)))]
-                disputes += judge_contrary(judge, find_open(room, left))
+        if partition.kind in {*kinds} - {MemoryType.OUTCOME} and partition.agent in (owner, None):
+            _find(room, _read(room, partition, owner), partition.kind, threshold, judge, embedder, found)
     names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
     seq, done, named, marked = (
-        (None, unions, len(names), disputes) if dry_run else merge(room, unions, pairs, names, disputes, actor=owner)
+        (None, found.unions, len(names), found.disputes)
+        if dry_run
+        else merge(room, found.unions, found.undone, names, found.disputes, actor=actor)
     )
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
         dry_run=dry_run,
         method="rules" if judge is None else "llm",
-        memories_processed=processed,
+        memories_processed=found.processed,
         groups_found=len(done),
         named=named,
         merged_count=sum(len(each.others) for each in done),
         merge_details=[Merge(merged_from=each.ids, merged_into=each.survivor.id, count=len(each.ids)) for each in done],
-        kept_apart=apart,
+        kept_apart=found.apart,
         contradictions=[
             Apart(ids=[each.one.id, each.other.id], reason=f"“{each.mine}” against “{each.theirs}”") for each in marked
         ],
-        errors=[*(judge.errors if judge else []), *_changed(len(unions) - len(done))],
+        errors=[*(judge.errors if judge else []), *_changed(len(found.unions) - len(done))],
         journal_seq=seq,
         llm_calls=used.calls - before.calls if used and before else 0,
         tokens=used.tokens - before.tokens if used and before else 0,
     )
+
+
+def _find(
+    room: Room,
+    stated: Sequence[Stated],
+    kind: str,
+    threshold: float,
+    judge: ModelJudge | None,
+    embedder: Embedder | None,
+    found: _Found,
+) -> None:
+    """Adds what is found among the memories of one partition."""
+    undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
+    wordings = fold_copies(stated, undone)
+    vectors = _vectors(room, wordings, embedder)
+    asked = None if kind in _COUNTED else judge
+    groups = group_wordings(wordings, vectors, threshold, undone, None if asked is None else asked.judge)
+    found.processed += len(stated)
+    found.undone |= undone
+    found.unions += [_union(room, each, asked) for each in groups.merged]
+    found.apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+    if judge is not None and kind in _DISPUTED:
+        grouped = {id(each) for group in groups.merged for each in group}
+        near = [[wordings[place] for place in pair] for pair, _ in find_near(vectors, LEAST_COSINE)]
+        left = [(one.first, other.first) for one, other in near if grouped.isdisjoint((id(one), id(other)))]
+        found.disputes += judge_contrary(judge, find_open(room, left))
 
 
 def _changed(count: int) -> list[str]:
@@ -162,9 +219,9 @@ def _checked_threshold(value: object) -> float:
     return float(value)
 
 
-def _checked_kinds(alma: ALMA, kind: object) -> set[str]:
+def _checked_kinds(room: Room, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
-    own = alma.memory_types()
+    own = memory_types(room)
     named = ALL if kind is None else checked_label(kind, "kind")
     if named == ALL:
         return {*_STATED, *own, MemoryType.OUTCOME}
