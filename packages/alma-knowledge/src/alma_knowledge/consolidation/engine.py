@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,23 @@ from alma.text import matched_text, quoted
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import UserPreference
 from alma.types.scope import Partition
-from alma_knowledge.consolidation.disputing import LEAST_COSINE, Dispute, find_open, judge_contrary
+from alma_knowledge.consolidation.disputing import LEAST_COSINE, find_open, judge_contrary
 from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, find_near, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
-from alma_knowledge.consolidation.merging import Union, check_words, choose_survivor, find_undone, merge
+from alma_knowledge.consolidation.merging import (
+    APART,
+    Found,
+    Union,
+    Written,
+    check_words,
+    choose_survivor,
+    find_undone,
+    merge,
+    read_pairs,
+)
 from alma_knowledge.consolidation.naming import name_ways
 from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Merge
+from alma_knowledge.consolidation.sameness import Verdict
 from alma_knowledge.consolidation.stated import Stated, read_stated
 from alma_knowledge.llm import MeteredLLM, as_llm
 from alma_knowledge.llm.configured import open_llm
@@ -33,6 +44,8 @@ from alma_learning.background import scale
 THRESHOLD = 0.85
 ALL = "all"
 CHUNK = 2_000
+MOST_QUEUED = 100
+"""Unsure pairs of an owner and kind that one consolidation lists for a person, the nearest."""
 
 _PUBLISHED = {"preferences": MemoryType.USER_PREFERENCE, **{spec.listed_as: kind for kind, spec in KINDS.items()}}
 _COUNTED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
@@ -129,17 +142,6 @@ def consolidate_all(room: Room, *, dry_run: bool, is_wanted: Callable[[], bool])
     return len(merged), tuple(seqs)
 
 
-@dataclass(slots=True)
-class _Found:
-    """What consolidation finds: groups to merge, near pairs that stay apart, pairs that a person took apart, and contradictions."""
-
-    processed: int = 0
-    unions: list[Union] = field(default_factory=list)
-    apart: list[Apart] = field(default_factory=list)
-    undone: set[frozenset[str]] = field(default_factory=set)
-    disputes: list[Dispute] = field(default_factory=list)
-
-
 def consolidate_room(
     room: Room,
     owner: str,
@@ -153,15 +155,13 @@ def consolidate_room(
 ) -> ConsolidationResult:
     """As `consolidate`, with arguments that were checked."""
     before = judge.model.used if judge is not None else None
-    found = _Found()
+    found = Found()
     for partition in room.project.partitions().values():
         if partition.kind in {*kinds} - {MemoryType.OUTCOME} and partition.agent in (owner, None):
             _find(room, _read(room, partition, owner), partition.kind, threshold, judge, embedder, found)
     names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
     seq, done, named, marked = (
-        (None, found.unions, len(names), found.disputes)
-        if dry_run
-        else merge(room, found.unions, found.undone, names, found.disputes, actor=actor)
+        Written(None, found.unions, len(names), found.disputes) if dry_run else merge(room, found, names, actor=actor)
     )
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
@@ -190,23 +190,34 @@ def _find(
     threshold: float,
     judge: ModelJudge | None,
     embedder: Embedder | None,
-    found: _Found,
+    found: Found,
 ) -> None:
     """Adds what is found among the memories of one partition."""
     undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
+    undone |= read_pairs(room, APART, [each.memory.id for each in stated])
     wordings = fold_copies(stated, undone)
     vectors = _vectors(room, wordings, embedder)
     asked = None if kind in _COUNTED else judge
-    groups = group_wordings(wordings, vectors, threshold, undone, None if asked is None else asked.judge)
+    groups = group_wordings(wordings, vectors, threshold, undone, None if asked is None else partial(_judge, room, asked))
     found.processed += len(stated)
     found.undone |= undone
     found.unions += [_union(room, each, asked) for each in groups.merged]
-    found.apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+    apart = [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+    found.apart += apart
+    found.unsure += [frozenset(each["ids"]) for each in apart if each["reason"] == Verdict.UNSURE][:MOST_QUEUED]
     if judge is not None and kind in _DISPUTED:
         grouped = {id(each) for group in groups.merged for each in group}
         near = [[wordings[place] for place in pair] for pair, _ in find_near(vectors, LEAST_COSINE)]
         left = [(one.first, other.first) for one, other in near if grouped.isdisjoint((id(one), id(other)))]
         found.disputes += judge_contrary(judge, find_open(room, left))
+
+
+def _judge(room: Room, judge: ModelJudge, pairs: Sequence[tuple[Stated, Stated]]) -> list[bool]:
+    """Returns which pairs say the same, as a model judges; those whose merge a person undid do not."""
+    undone = find_undone(room, {each.memory.id for pair in pairs for each in pair})
+    left = [place for place, pair in enumerate(pairs) if frozenset(each.memory.id for each in pair) not in undone]
+    answers = dict(zip(left, judge.judge([pairs[place] for place in left]), strict=True))
+    return [answers.get(place, False) for place in range(len(pairs))]
 
 
 def _changed(count: int) -> list[str]:

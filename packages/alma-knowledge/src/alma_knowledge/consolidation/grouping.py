@@ -18,7 +18,7 @@ BLOCK = 512
 MOST_NEAR = 1_000
 """Near pairs that are reported, the nearest. Pairs of the same telling words are compared however many there are."""
 
-UNDONE = "a merge of them was undone"
+UNDONE = "a person took them apart"
 
 Pair = tuple[int, int]
 Vectors = NDArray[np.float32]
