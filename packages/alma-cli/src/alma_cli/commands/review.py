@@ -1,12 +1,13 @@
 """`alma review`."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from alma.extensions import extension
+from alma.errors import MissingDependencyError, install_line
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable
 from alma_cli.reviews import show_episode, show_pairs, show_report
@@ -73,7 +74,9 @@ def _unsure(alma: "ALMA", agent: str | None, limit: int) -> tuple[list[Any], int
 
 
 def _reviewing() -> ModuleType:
-    return extension("alma_knowledge.consolidation.reviewing", "knowledge", "pairs of memories are")
+    if find_spec("alma_knowledge") is None:
+        raise MissingDependencyError(f"pairs of memories need a package that is not installed: {install_line('knowledge')}")
+    return import_module("alma_knowledge.consolidation.reviewing")
 
 
 def _of_pair(alma: "ALMA", pair: str, verdict: str | None, reason: str | None, *, json: bool) -> None:

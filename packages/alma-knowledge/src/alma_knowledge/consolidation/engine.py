@@ -12,7 +12,6 @@ from alma import ALMA
 from alma.errors import ConfigurationError, ValidationError
 from alma.memory.alma import alma_of, opened_room
 from alma.memory.arguments import checked_label, checked_name
-from alma.memory.kinds import memory_types
 from alma.memory.room import Room
 from alma.protocols import Embedder
 from alma.text import matched_text, quoted
@@ -122,7 +121,7 @@ def consolidate(
     alone. Outcomes are never merged: a model names the strategies that they tried, so that those in other words are counted together.
     """
     room, owner = opened_room(alma), checked_name(agent, "agent")
-    kinds, least = _checked_kinds(room, kind), _checked_threshold(threshold)
+    kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
     return consolidate_room(room, owner, kinds, least, judge=judge, dry_run=dry_run, embedder=embedder, actor=owner)
 
 
@@ -131,8 +130,9 @@ def consolidate_all(room: Room, *, dry_run: bool, is_wanted: Callable[[], bool])
 
     The step of maintenance. `is_wanted` is called between agents, and can stop it.
     """
-    kinds, merged, seqs = _checked_kinds(room, None), set[str](), list[int]()
-    owners = sorted({each.agent for each in room.project.partitions().values() if each.agent})
+    merged, seqs, partitions = set[str](), list[int](), room.project.partitions().values()
+    kinds = {each.kind for each in partitions if each.kind in _STATED or each.kind not in {*KINDS}}
+    owners = sorted({each.agent for each in partitions if each.agent})
     for owner in owners or [""]:
         if not is_wanted():
             break
@@ -230,9 +230,9 @@ def _checked_threshold(value: object) -> float:
     return float(value)
 
 
-def _checked_kinds(room: Room, kind: object) -> set[str]:
+def _checked_kinds(alma: ALMA, kind: object) -> set[str]:
     """Returns the kinds to consolidate. `ValidationError` lists those that there are."""
-    own = memory_types(room)
+    own = alma.memory_types()
     named = ALL if kind is None else checked_label(kind, "kind")
     if named == ALL:
         return {*_STATED, *own, MemoryType.OUTCOME}
