@@ -212,9 +212,14 @@ def integration(session: nox.Session) -> None:
     test_by_default(session, "tests/integration")
 
 
-@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-cli", "alma-events", "alma-core[local]"))
+@session(
+    "packages/alma-knowledge",
+    "tests/knowledge",
+    installs=("alma-knowledge", "alma-cli", "alma-events", "alma-core[local]"),
+    reads=("benchmarks/data",),
+)
 def knowledge(session: nox.Session) -> None:
-    """Facts that contradict each other."""
+    """Facts that contradict each other, memories that say the same, facts of conversations."""
     test_by_default(session, "tests/knowledge")
 
 
