@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from alma import ALMA, ValidationError
-from alma.consolidation import ConsolidationEngine, ConsolidationError, judge_pair, list_unsure
 from alma_cli.app import app
+from alma_knowledge.consolidation import ConsolidationEngine, ConsolidationError, judge_pair, list_unsure
 
 Fact = Callable[..., str]
 OPEN = ("The mobile app talks to the gateway over gRPC.", "The mobile app reaches the gateway by gRPC.")
@@ -119,8 +118,8 @@ def test_only_what_one_owner_stated_and_may_say_the_same_is_merged(alma: ALMA, f
 
 
 @pytest.fixture
-def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Runs `alma review` in a project with an unsure pair."""
+def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Runs `alma review` in a project with an unsure pair, and returns its output, "failed" if it failed."""
     monkeypatch.setenv("COLUMNS", "200")
     file = tmp_path / "config.yaml"
     file.write_text(f"alma:\n  project_id: shop\n  storage_dir: {tmp_path}\n  embedding_provider: hash\n")
@@ -128,28 +127,33 @@ def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         for text in OPEN:
             alma.add_domain_knowledge("dev", "ops", text)
         consolidate(alma)
-    return lambda *arguments: CliRunner().invoke(app, ["review", *arguments, "--config", str(file)])
+
+    def run(*arguments: str) -> str:
+        ended = CliRunner().invoke(app, ["review", *arguments, "--config", str(file)])
+        return "failed" if ended.exit_code else ended.stdout
+
+    return run
 
 
-def test_alma_review_lists_shows_and_takes_the_verdict_of_a_pair(review: Callable[..., Result]) -> None:
-    (pair,) = json.loads(review("--json").stdout)["pairs"]
-    listed = review().stdout
+def test_alma_review_lists_shows_and_takes_the_verdict_of_a_pair(review: Callable[..., str]) -> None:
+    (pair,) = json.loads(review("--json"))["pairs"]
+    listed = review()
     assert "Unsure: 1" in listed
     assert all(text in listed for text in (pair["id"], *OPEN))
     assert "There is nothing to judge" not in listed
-    assert pair["reason"] in json.loads(review(pair["id"], "--json").stdout)["reason"]
-    assert review(pair["id"], "--verdict", "perhaps").exit_code != 0
+    assert pair["reason"] in json.loads(review(pair["id"], "--json"))["reason"]
+    assert review(pair["id"], "--verdict", "perhaps") == "failed"
 
-    kept = review(pair["id"], "--verdict", "keep").stdout
+    kept = review(pair["id"], "--verdict", "keep")
     assert "Kept apart for good, as record 4; `alma undo --to 3` takes that back" in kept
-    assert "There is nothing to judge" in review().stdout
-    assert review(pair["id"], "--verdict", "merge").exit_code != 0
+    assert "There is nothing to judge" in review()
+    assert review(pair["id"], "--verdict", "merge") == "failed"
 
 
-def test_alma_review_merges_a_pair(review: Callable[..., Result]) -> None:
-    (pair,) = json.loads(review("--json").stdout)["pairs"]
+def test_alma_review_merges_a_pair(review: Callable[..., str]) -> None:
+    (pair,) = json.loads(review("--json"))["pairs"]
 
-    merged = json.loads(review(pair["id"], "--verdict", "merge", "--json").stdout)
+    merged = json.loads(review(pair["id"], "--verdict", "merge", "--json"))
 
     assert (merged["ids"], merged["verdict"]) == (pair["id"].split("/"), "merge")
-    assert json.loads(review("--json").stdout)["pairs_count"] == 0
+    assert json.loads(review("--json"))["pairs_count"] == 0
