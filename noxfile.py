@@ -573,7 +573,7 @@ def events(session: nox.Session) -> None:
     "packages/alma-server",
     "tests/server",
     "docs/guides/server.md",
-    installs=("alma-server", "alma-mcp"),
+    installs=("alma-server", "alma-knowledge", "alma-mcp"),
     reads=("benchmarks", "deploy"),
 )
 def server(session: nox.Session) -> None:
