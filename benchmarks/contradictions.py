@@ -2,8 +2,8 @@
 
 The pairs were labelled by hand: they contradict each other, agree, are unrelated, or one is more special than the other. The files of judging pairs
 were written before the code, and only their totals were looked at while the code was made; those of the domains after all rules that were tuned on
-the other two files had been written, and before these were thinned out. In the last rows every text of a file is compared with every other one of its sort as if all
-were of one domain; what is found there beside the labelled pairs is counted, not judged.
+the other two files had been written, and before these were thinned out. In the last rows every text of a file is compared with every other one of its
+sort as if all were of one domain; what is found there beside the labelled pairs is counted, not judged.
 """
 
 import argparse

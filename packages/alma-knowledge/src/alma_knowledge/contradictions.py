@@ -41,21 +41,19 @@ def find_contradictions(memories: Sequence[Claimed]) -> Disputes:
 
 
 def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
+    found = None
     if isinstance(one, DomainKnowledge) and isinstance(other, DomainKnowledge):
-        is_of_one = (one.agent, one.user_id) == (other.agent, other.user_id)
-        return (
-            (conflict(one.fact, other.fact, labels=(one.domain, other.domain)) or find_marked(one, other)) if is_of_one else None
-        )
-    if isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
+        if (one.agent, one.user_id) == (other.agent, other.user_id):
+            found = conflict(one.fact, other.fact, labels=(one.domain, other.domain)) or find_marked(one, other)
+    elif isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
         labels = one.category, other.category
-        return conflict(one.preference, other.preference, labels=labels, is_wish=True) or find_marked(one, other)
-    return None
+        found = conflict(one.preference, other.preference, labels=labels, is_wish=True) or find_marked(one, other)
+    return found
 
 
 def _standing(memory: Claimed) -> tuple[Any, ...]:
     """Returns what makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
-    is_vouched = is_vouched_for(memory.source, memory.metadata)
-    return is_vouched, memory.seen_at, memory.confidence, memory.created_at, memory.id
+    return is_vouched_for(memory.source, memory.metadata), memory.seen_at, memory.confidence, memory.created_at, memory.id
 
 
 def _beaten(best_first: Sequence[int], conflicts: Mapping[tuple[int, int], Conflict]) -> dict[int, int]:
