@@ -86,6 +86,7 @@ SHARED_BY = {
         "facade-on-files",
         "faults",
         "files",
+        "graph",
         "guard",
         "harness",
         "integration",
@@ -180,6 +181,12 @@ def benchmarks(session: nox.Session) -> None:
     test_by_default(session, "tests/benchmarks", contracts=contracts)
 
 
+@session("packages/alma-graph", "tests/graph", installs=("alma-graph", "alma-cli", "alma-core[local]"))
+def graph(session: nox.Session) -> None:
+    """Entities and dated relations of what memories speak of."""
+    test_by_default(session, "tests/graph")
+
+
 @session("packages/alma-guard", "tests/guard", installs=("alma-guard",))
 def guard(session: nox.Session) -> None:
     """Secrets, personal data and orders in texts."""
@@ -204,9 +211,14 @@ def integration(session: nox.Session) -> None:
     test_by_default(session, "tests/integration")
 
 
-@session("packages/alma-knowledge", "tests/knowledge", installs=("alma-knowledge", "alma-cli", "alma-events", "alma-core[local]"))
+@session(
+    "packages/alma-knowledge",
+    "tests/knowledge",
+    installs=("alma-knowledge", "alma-cli", "alma-events", "alma-core[local]"),
+    reads=("benchmarks/data",),
+)
 def knowledge(session: nox.Session) -> None:
-    """Facts that contradict each other."""
+    """Facts that contradict each other, memories that say the same, facts of conversations."""
     test_by_default(session, "tests/knowledge")
 
 
@@ -552,7 +564,7 @@ def events(session: nox.Session) -> None:
     "packages/alma-server",
     "tests/server",
     "docs/guides/server.md",
-    installs=("alma-server", "alma-mcp"),
+    installs=("alma-server", "alma-knowledge", "alma-mcp"),
     reads=("benchmarks", "deploy"),
 )
 def server(session: nox.Session) -> None:

@@ -15,8 +15,9 @@ def test_hardly_a_pair_is_called_a_contradiction_that_is_none(tmp_path: Path, ru
 
     measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
     assert done.returncode == 0, done.stderr
-    assert measured["precision, judging"] >= 0.95
-    assert measured["recall, judging"] > 0.6
+    for name in DATA:
+        assert measured[f"precision, {name}"] >= 0.99
+        assert measured[f"recall, {name}"] > 0.5
 
 
 def test_a_file_without_pairs_is_a_clear_error(tmp_path: Path, run_benchmark: Run) -> None:
@@ -44,6 +45,6 @@ def test_every_pair_is_there_once_with_a_known_label_and_in_one_file() -> None:
     records = {name: list(read_records(path)) for name, path in DATA.items()}
     pairs = {name: {frozenset((record["a"], record["b"])) for record in found} for name, found in records.items()}
 
-    assert all(len(pairs[name]) == len(found) >= 120 for name, found in records.items())
+    assert all(len(pairs[name]) == len(found) > 60 for name, found in records.items())
     assert all(record["label"] in LABELS for found in records.values() for record in found)
     assert not set.intersection(*pairs.values())

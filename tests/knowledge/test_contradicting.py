@@ -90,8 +90,8 @@ def test_what_only_a_contradicted_fact_contradicts_stays(alma: ALMA, clock: Fixe
 def test_facts_of_two_agents_and_preferences_of_two_users_do_not_contradict_each_other(alma: ALMA, clock: FixedClock) -> None:
     fact(alma, clock, 30)
     fact(alma, clock, 60, agent="lead")
-    alma.add_user_preference("mia", "style", "Use tabs")
-    alma.add_user_preference("tom", "style", "Use spaces")
+    alma.add_user_preference("mia", "style", "Indent by 4 columns")
+    alma.add_user_preference("tom", "style", "Indent by 2 columns")
 
     found = alma.retrieve(QUESTION, "dev", user_id="mia")
 
@@ -100,13 +100,13 @@ def test_facts_of_two_agents_and_preferences_of_two_users_do_not_contradict_each
 
 
 def test_the_newer_preference_comes_first(alma: ALMA, clock: FixedClock) -> None:
-    alma.add_user_preference("mia", "style", "Use tabs")
+    alma.add_user_preference("mia", "style", "Indent by 4 columns")
     clock.advance(timedelta(days=1))
-    new = alma.add_user_preference("mia", "style", "Use spaces")
+    new = alma.add_user_preference("mia", "style", "Indent by 2 columns")
 
-    found = alma.retrieve("Format the file with tabs", "dev", user_id="mia")
+    found = alma.retrieve("Indent the file by 4 columns", "dev", user_id="mia")
 
-    assert [memory.preference for memory in found.preferences] == ["Use spaces", "Use tabs"]
+    assert [memory.preference for memory in found.preferences] == ["Indent by 2 columns", "Indent by 4 columns"]
     assert found.contradictions[0].preferred_id == new.id
 
 

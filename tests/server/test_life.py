@@ -89,6 +89,36 @@ def test_what_was_forgotten_comes_back_by_an_undo(client: Opening) -> None:
     assert [entry["what"] for entry in history] == ["made", "archived", "brought back"]
 
 
+SAME = ("The nightly backup starts at 02:00 UTC.", "At 02:00 UTC the nightly backup starts.")
+
+
+def test_memories_that_say_the_same_become_one_and_an_undo_parts_them(client: Opening) -> None:
+    asking = client(agent="helena")
+    ids = [
+        asking.post("/v1/projects/shop/memories", json={"kind": "domain_knowledge", "domain": "ops", "fact": fact}).json()["id"]
+        for fact in SAME
+    ]
+    looked = asking.post("/v1/projects/shop/consolidate", json={"threshold": 0.4}).json()
+    assert (looked["dry_run"], looked["merged"], looked["seq"]) == (True, [ids], None)
+    body, once = {"threshold": 0.4, "dry_run": False}, {"Idempotency-Key": "night"}
+    done = asking.post("/v1/projects/shop/consolidate", json=body, headers=once)
+    again = asking.post("/v1/projects/shop/consolidate", json=body, headers=once)
+    assert (done.json()["merged"], done.json()["merged_count"]) == ([ids], 1)
+    assert (again.json(), again.headers["idempotent-replayed"]) == (done.json(), "true")
+    assert asking.get(f"/v1/projects/shop/memories/{ids[1]}").status_code == 404
+    asking.post("/v1/projects/shop/undo", json={"to": done.json()["seq"] - 1, "dry_run": False})
+    assert asking.get(f"/v1/projects/shop/memories/{ids[1]}").status_code == 200
+
+
+def test_only_a_token_that_may_forget_and_sees_all_users_consolidates_and_only_its_agent(client: Opening) -> None:
+    path, whole = "/v1/projects/shop/consolidate", client(agent="helena")
+    assert client("reader", agent="helena", rights=frozenset(("read", "write"))).post(path, json={}).status_code == 403
+    assert client("maria", agent="helena", user_id="maria").post(path, json={}).status_code == 403
+    assert whole.post(path, json={"agent": "victor"}).status_code == 403
+    assert whole.post(path, json={"kind": "outcomez"}).status_code == 422
+    assert whole.post(path, json={}).status_code == 200
+
+
 def test_a_memory_of_each_kind_is_added_and_grows_where_it_is_a_conversation(client: Opening) -> None:
     asking = client(agent="helena")
     given: list[dict[str, Any]] = [

@@ -44,6 +44,7 @@ BESIDES = {
     "alma-encryption": {"alma.folders", "alma.journal"},
     "alma-events": {"alma.memory.alma"},
     "alma-files": {"alma.folders", "alma.journal"},
+    "alma-graph": set[str](),
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-knowledge": {
         *("alma.config.loading", "alma.embedding.endpoint", "alma.memory.alma", "alma.memory.arguments"),

@@ -333,6 +333,31 @@ export interface components {
         Code: {
             code: string;
         };
+        /** @description Memories of an agent to compare, of one kind or of all. Nothing is merged unless `dry_run` is false. */
+        Consolidate: {
+            agent?: string | null;
+            kind?: string | null;
+            /**
+             * @description Least cosine of two memories that are compared.
+             * @default 0.85
+             */
+            threshold?: number;
+            /** @default true */
+            dry_run?: boolean;
+        };
+        /**
+         * @description Memories that became one, or would: of each group the ids, the one that stays first.
+         *
+         *     `unsure` are pairs that a person may judge, the nearest 100. `seq` is the journal record; undoing to the one before takes it back.
+         */
+        Consolidated: {
+            dry_run: boolean;
+            memories_processed: number;
+            merged_count: number;
+            merged: string[][];
+            unsure: string[][];
+            seq: number | null;
+        };
         /**
          * @description Two facts of one agent, or two preferences of one user, that contradict each other: the ids and short forms of both.
          *

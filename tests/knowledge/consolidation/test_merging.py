@@ -74,7 +74,7 @@ def test_undo_brings_back_the_very_same_content_and_the_merge_is_not_made_again(
     for _ in range(2):
         again = alma.consolidate("dev", threshold=NEAR, dry_run=False)
         assert again.merged_count == 0
-        assert [each["reason"] for each in again.kept_apart] == ["a merge of them was undone"] * 3
+        assert [each["reason"] for each in again.kept_apart] == ["a person took them apart"] * 3
     alma.export(tmp_path / "all.jsonl")
     with ALMA.open(tmp_path / "elsewhere", project_id="shop", embedding_provider="hash") as other:
         other.import_from(tmp_path / "all.jsonl")

@@ -1,13 +1,15 @@
 """Shows episodes to a person who judges them."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alma.text import one_line, shortened
 from alma_cli.intervals import marks, picture
 from alma_cli.output import console, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.table import Table
 
     from alma.types.episodes import EpisodeRecord, Forecast, Step
@@ -19,10 +21,10 @@ _TASK_CHARS, _STEP_CHARS = 200, 120
 _STANDING = {True: "ok", False: "failed", None: "not judged"}
 
 
-def show_report(report: "ReviewReport") -> None:
-    """Prints the two lists, or that there is nothing to judge."""
+def show_report(report: "ReviewReport", pairs: "Sequence[Mapping[str, Any]]", pairs_count: int) -> None:
+    """Prints the lists of episodes and of pairs of memories, or that there is nothing to judge."""
     out = console()
-    if not report.unjudged and not report.surprising:
+    if not report.unjudged and not report.surprising and not pairs:
         out.print("There is nothing to judge.")
     if report.unjudged:
         out.print(_table(report.unjudged, f"Not judged: {_counted(len(report.unjudged), report.unjudged_count)}"))
@@ -32,6 +34,15 @@ def show_report(report: "ReviewReport") -> None:
                 report.surprising, f"Judged otherwise than forecast: {_counted(len(report.surprising), report.surprising_count)}"
             )
         )
+
+    if pairs:
+        show_pairs(pairs, pairs_count)
+
+
+def show_pairs(pairs: "Sequence[Mapping[str, Any]]", count: int) -> None:
+    """Prints pairs of memories that may say the same."""
+    rows = [(pair["id"], "\n".join((pair["agent"] or pair["user_id"] or "", *map(one_line, pair["texts"])))) for pair in pairs]
+    console().print(table(("pair", "may say the same"), rows, title=f"Unsure: {_counted(len(pairs), count)}"))
 
 
 def show_episode(episode: "EpisodeRecord") -> None:

@@ -5,13 +5,14 @@ Memories are named by their place in the slice.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from alma.text import one_line, shortened
 from alma.types.memories import DomainKnowledge, UserPreference
 from alma.types.provenance import is_vouched_for
 from alma.types.recalled import Contradiction, Disputes
 from alma_knowledge.conflicts import Conflict, conflict
+from alma_knowledge.marks import find_marked
 
 Claimed = DomainKnowledge | UserPreference
 Why = Literal["newer", "better sourced", "surer", "uncontradicted"]
@@ -40,21 +41,19 @@ def find_contradictions(memories: Sequence[Claimed]) -> Disputes:
 
 
 def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
+    found = None
     if isinstance(one, DomainKnowledge) and isinstance(other, DomainKnowledge):
-        is_of_one = (one.agent, one.user_id) == (other.agent, other.user_id)
-        return conflict(one.fact, other.fact, labels=(one.domain, other.domain)) if is_of_one else None
-    if isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
-        return conflict(one.preference, other.preference, labels=(one.category, other.category), is_wish=True)
-    return None
+        if (one.agent, one.user_id) == (other.agent, other.user_id):
+            found = conflict(one.fact, other.fact, labels=(one.domain, other.domain)) or find_marked(one, other)
+    elif isinstance(one, UserPreference) and isinstance(other, UserPreference) and one.user_id == other.user_id:
+        labels = one.category, other.category
+        found = conflict(one.preference, other.preference, labels=labels, is_wish=True) or find_marked(one, other)
+    return found
 
 
-def _standing(memory: Claimed) -> tuple[bool, object, float, object, str]:
+def _standing(memory: Claimed) -> tuple[Any, ...]:
     """Returns what makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
-    return _is_vouched_for(memory), memory.seen_at, memory.confidence, memory.created_at, memory.id
-
-
-def _is_vouched_for(memory: Claimed) -> bool:
-    return is_vouched_for(memory.source, memory.metadata)
+    return is_vouched_for(memory.source, memory.metadata), memory.seen_at, memory.confidence, memory.created_at, memory.id
 
 
 def _beaten(best_first: Sequence[int], conflicts: Mapping[tuple[int, int], Conflict]) -> dict[int, int]:
@@ -75,8 +74,8 @@ def _pair(claimed: Mapping[int, Claimed], one: int, other: int, found: Conflict,
     return Contradiction(
         preferred_id=claimed[first].id,
         other_id=claimed[second].id,
-        preferred=_short_form(claimed[first].text),
-        other=_short_form(claimed[second].text),
+        preferred=shortened(one_line(claimed[first].text), SHORT),
+        other=shortened(one_line(claimed[second].text), SHORT),
         sort=found.sort,
         preferred_value=values[0],
         other_value=values[1],
@@ -85,12 +84,10 @@ def _pair(claimed: Mapping[int, Claimed], one: int, other: int, found: Conflict,
 
 
 def _why(preferred: Claimed, other: Claimed) -> Why:
-    if _is_vouched_for(preferred) != _is_vouched_for(other):
-        return "better sourced" if _is_vouched_for(preferred) else "uncontradicted"
-    if preferred.seen_at != other.seen_at:
-        return "newer" if preferred.seen_at > other.seen_at else "uncontradicted"
-    if preferred.confidence != other.confidence:
-        return "surer" if preferred.confidence > other.confidence else "uncontradicted"
+    better: tuple[Why, ...] = ("better sourced", "newer", "surer")
+    for why, mine, theirs in zip(better, _standing(preferred), _standing(other), strict=False):
+        if mine != theirs:
+            return why if mine > theirs else "uncontradicted"
     return "newer"
 
 
@@ -110,8 +107,3 @@ def _placed(
             for place, row in zip(sorted(group), sorted(group, key=rank.__getitem__), strict=True):
                 placed[place] = row
     return placed
-
-
-def _short_form(text: str) -> str:
-    """Returns a text on one line, at most `SHORT` characters."""
-    return shortened(one_line(text), SHORT)

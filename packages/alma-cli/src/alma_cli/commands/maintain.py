@@ -56,5 +56,7 @@ def _print(report: "MaintenanceReport") -> None:
         out.print(f"Archived {report.total} memories, as {records}; `alma undo --to {first - 1}` takes that back", soft_wrap=True)
     else:
         out.print("Nothing is due to be archived")
+    if report.merged:
+        out.print(f"{'To merge' if report.dry_run else 'Merged'} with others that say the same: {report.merged} memories")
     for kind in report.unknown_kinds:
         out.print(printable(f"There is a rule for {kind!r}, but no memory and no definition of that kind"), soft_wrap=True)

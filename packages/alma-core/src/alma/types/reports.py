@@ -253,7 +253,7 @@ class MaintenanceReport(Value):
 
     `ran` is false where nothing was examined: it was not due, or another process was doing it. `last_run_at` is when it ran before,
     `due_at` when it is due next. `seqs` are the journal records; `unknown_kinds` have rules in the settings, but no memories and no
-    definition.
+    definition. `merged` counts the memories that others took in (`maintenance: consolidate`).
     """
 
     dry_run: bool
@@ -263,6 +263,7 @@ class MaintenanceReport(Value):
     seqs: tuple[int, ...] = ()
     rules: tuple[RuleReport, ...] = ()
     unknown_kinds: tuple[str, ...] = ()
+    merged: int = 0
 
     @property
     def total(self) -> int:

@@ -49,8 +49,11 @@ def _show(alma: "ALMA", result: "ConsolidationResult") -> None:
         verb = "would take in" if result.dry_run else "took in"
         out.print(table((stays, verb), [("", _text(alma, one)) for one in (stays, *others)]))
     if result.unsure:
-        rows = [(" / ".join(each["ids"]), "\n".join(_text(alma, one) for one in each["ids"])) for each in result.unsure[:SHOWN]]
-        out.print(table(("unsure", "which a person or a language model may judge"), rows))
+        rows = [("/".join(each["ids"]), "\n".join(_text(alma, one) for one in each["ids"])) for each in result.unsure[:SHOWN]]
+        out.print(table(("unsure", "which `alma review ID/ID` or a language model may judge"), rows))
+    for pair in result.contradictions[:SHOWN]:
+        rows = [("", _text(alma, one)) for one in pair["ids"]]
+        out.print(table((" / ".join(pair["ids"]), printable(pair["reason"])), rows))
     out.print(printable(str(result)), soft_wrap=True)
     if result.journal_seq is not None:
         out.print(f"As record {result.journal_seq}; `alma undo --to {result.journal_seq - 1}` takes that back", soft_wrap=True)

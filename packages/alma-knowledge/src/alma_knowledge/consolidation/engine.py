@@ -1,8 +1,9 @@
 """Consolidation of an agent's stated memories: those that say the same become one."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,23 @@ from alma.text import matched_text, quoted
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import UserPreference
 from alma.types.scope import Partition
-from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, fold_copies, group_wordings
+from alma_knowledge.consolidation.disputing import LEAST_COSINE, find_open, judge_contrary
+from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, find_near, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge
-from alma_knowledge.consolidation.merging import Union, check_words, choose_survivor, find_undone, merge
+from alma_knowledge.consolidation.merging import (
+    APART,
+    Found,
+    Union,
+    Written,
+    check_words,
+    choose_survivor,
+    find_undone,
+    merge,
+    read_pairs,
+)
 from alma_knowledge.consolidation.naming import name_ways
 from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Merge
+from alma_knowledge.consolidation.sameness import Verdict
 from alma_knowledge.consolidation.stated import Stated, read_stated
 from alma_knowledge.llm import MeteredLLM, as_llm
 from alma_knowledge.llm.configured import open_llm
@@ -30,10 +43,13 @@ from alma_learning.background import scale
 THRESHOLD = 0.85
 ALL = "all"
 CHUNK = 2_000
+MOST_QUEUED = 100
+"""Unsure pairs of an owner and kind that one consolidation lists for a person, the nearest."""
 
 _PUBLISHED = {"preferences": MemoryType.USER_PREFERENCE, **{spec.listed_as: kind for kind, spec in KINDS.items()}}
 _COUNTED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
 """Kinds with counts of their own, which would speak for a model's words: a model is not asked about these."""
+_DISPUTED = (MemoryType.DOMAIN_KNOWLEDGE, MemoryType.USER_PREFERENCE)
 _STATED = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN, MemoryType.USER_PREFERENCE, MemoryType.DOMAIN_KNOWLEDGE)
 
 
@@ -106,37 +122,102 @@ def consolidate(
     """
     room, owner = opened_room(alma), checked_name(agent, "agent")
     kinds, least = _checked_kinds(alma, kind), _checked_threshold(threshold)
+    return consolidate_room(room, owner, kinds, least, judge=judge, dry_run=dry_run, embedder=embedder, actor=owner)
+
+
+def consolidate_all(room: Room, *, dry_run: bool, is_wanted: Callable[[], bool]) -> tuple[int, tuple[int, ...]]:
+    """Merges what says the same for each agent, by the rules alone, and returns how many memories are fewer, and the journal records.
+
+    The step of maintenance. `is_wanted` is called between agents, and can stop it.
+    """
+    merged, seqs, partitions = set[str](), list[int](), room.project.partitions().values()
+    kinds = {each.kind for each in partitions if each.kind in _STATED or each.kind not in {*KINDS}}
+    owners = sorted({each.agent for each in partitions if each.agent})
+    for owner in owners or [""]:
+        if not is_wanted():
+            break
+        found = consolidate_room(room, owner, kinds, THRESHOLD, judge=None, dry_run=dry_run, embedder=None, actor="")
+        merged |= {one for each in found.merge_details for one in each["merged_from"] if one != each["merged_into"]}
+        seqs += [] if found.journal_seq is None else [found.journal_seq]
+    return len(merged), tuple(seqs)
+
+
+def consolidate_room(
+    room: Room,
+    owner: str,
+    kinds: Collection[str],
+    threshold: float,
+    *,
+    judge: ModelJudge | None,
+    dry_run: bool,
+    embedder: Embedder | None,
+    actor: str,
+) -> ConsolidationResult:
+    """As `consolidate`, with arguments that were checked."""
     before = judge.model.used if judge is not None else None
-    unions, apart, pairs, processed = list[Union](), list[Apart](), set[frozenset[str]](), 0
+    found = Found()
     for partition in room.project.partitions().values():
-        if partition.kind in kinds - {MemoryType.OUTCOME} and partition.agent in (owner, None):
-            stated = _read(room, partition, owner)
-            processed += len(stated)
-            undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
-            pairs |= undone
-            wordings = fold_copies(stated, undone)
-            vectors = _vectors(room, wordings, embedder)
-            asked = None if partition.kind in _COUNTED else judge
-            groups = group_wordings(wordings, vectors, least, undone, None if asked is None else asked.judge)
-            unions += [_union(room, each, asked) for each in groups.merged]
-            apart += [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+        if partition.kind in {*kinds} - {MemoryType.OUTCOME} and partition.agent in (owner, None):
+            _find(room, _read(room, partition, owner), partition.kind, threshold, judge, embedder, found)
     names = name_ways(room, owner, judge) if judge is not None and MemoryType.OUTCOME in kinds else {}
-    seq, done, named = (None, unions, len(names)) if dry_run else merge(room, unions, pairs, names, actor=owner)
+    seq, done, named, marked = (
+        Written(None, found.unions, len(names), found.disputes) if dry_run else merge(room, found, names, actor=actor)
+    )
     used = judge.model.used if judge is not None else None
     return ConsolidationResult(
         dry_run=dry_run,
         method="rules" if judge is None else "llm",
-        memories_processed=processed,
+        memories_processed=found.processed,
         groups_found=len(done),
         named=named,
         merged_count=sum(len(each.others) for each in done),
         merge_details=[Merge(merged_from=each.ids, merged_into=each.survivor.id, count=len(each.ids)) for each in done],
-        kept_apart=apart,
-        errors=[*(judge.errors if judge else []), *_changed(len(unions) - len(done))],
+        kept_apart=found.apart,
+        contradictions=[
+            Apart(ids=[each.one.id, each.other.id], reason=f"“{each.mine}” against “{each.theirs}”") for each in marked
+        ],
+        errors=[*(judge.errors if judge else []), *_changed(len(found.unions) - len(done))],
         journal_seq=seq,
         llm_calls=used.calls - before.calls if used and before else 0,
         tokens=used.tokens - before.tokens if used and before else 0,
     )
+
+
+def _find(
+    room: Room,
+    stated: Sequence[Stated],
+    kind: str,
+    threshold: float,
+    judge: ModelJudge | None,
+    embedder: Embedder | None,
+    found: Found,
+) -> None:
+    """Adds what is found among the memories of one partition."""
+    undone = find_undone(room, [each.memory.id for alike in find_alike(stated) for each in alike])
+    undone |= read_pairs(room, APART, [each.memory.id for each in stated])
+    wordings = fold_copies(stated, undone)
+    vectors = _vectors(room, wordings, embedder)
+    asked = None if kind in _COUNTED else judge
+    groups = group_wordings(wordings, vectors, threshold, undone, None if asked is None else partial(_judge, room, asked))
+    found.processed += len(stated)
+    found.undone |= undone
+    found.unions += [_union(room, each, asked) for each in groups.merged]
+    apart = [_apart(wordings[one], wordings[other], reason) for (one, other), reason in groups.apart]
+    found.apart += apart
+    found.unsure += [frozenset(each["ids"]) for each in apart if each["reason"] == Verdict.UNSURE][:MOST_QUEUED]
+    if judge is not None and kind in _DISPUTED:
+        grouped = {id(each) for group in groups.merged for each in group}
+        near = [[wordings[place] for place in pair] for pair, _ in find_near(vectors, LEAST_COSINE)]
+        left = [(one.first, other.first) for one, other in near if grouped.isdisjoint((id(one), id(other)))]
+        found.disputes += judge_contrary(judge, find_open(room, left))
+
+
+def _judge(room: Room, judge: ModelJudge, pairs: Sequence[tuple[Stated, Stated]]) -> list[bool]:
+    """Returns which pairs say the same, as a model judges; those whose merge a person undid do not."""
+    undone = find_undone(room, {each.memory.id for pair in pairs for each in pair})
+    left = [place for place, pair in enumerate(pairs) if frozenset(each.memory.id for each in pair) not in undone]
+    answers = dict(zip(left, judge.judge([pairs[place] for place in left]), strict=True))
+    return [answers.get(place, False) for place in range(len(pairs))]
 
 
 def _changed(count: int) -> list[str]:

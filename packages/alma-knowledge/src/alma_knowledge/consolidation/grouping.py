@@ -18,7 +18,7 @@ BLOCK = 512
 MOST_NEAR = 1_000
 """Near pairs that are reported, the nearest. Pairs of the same telling words are compared however many there are."""
 
-UNDONE = "a merge of them was undone"
+UNDONE = "a person took them apart"
 
 Pair = tuple[int, int]
 Vectors = NDArray[np.float32]
@@ -73,7 +73,7 @@ def group_wordings(
 
     `vectors` are unit vectors, (n, d). Unsure pairs are asked of `judge`.
     """
-    near = dict(_near_pairs(vectors, threshold))
+    near = dict(find_near(vectors, threshold))
     place_of = {id(each.first): place for place, each in enumerate(wordings)}
     alike = ([place_of[id(item)] for item in items] for items in find_alike(each.first for each in wordings))
     same, apart = dict[Pair, float](), dict[Pair, str]()
@@ -100,7 +100,7 @@ def group_wordings(
     return Groups([*linked, *copied], sorted(apart.items(), key=lambda each: -near.get(each[0], threshold))[:MOST_NEAR])
 
 
-def _near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[Pair, float]]:
+def find_near(vectors: Vectors, threshold: float) -> Iterator[tuple[Pair, float]]:
     """Yields the nearest pairs of at least that cosine, `MOST_NEAR` at most, the nearest first."""
     rows, columns, cosines = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float32)
     for start in range(0, len(vectors), BLOCK):

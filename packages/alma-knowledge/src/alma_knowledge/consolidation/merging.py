@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory.learn.adding import checked_entry
@@ -17,11 +17,13 @@ from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import AnyMemory, Memory, passages_of
 from alma.types.provenance import FLAGGED, is_vouched_for
 from alma.types.strategies import NO_USE, WAY_NAME
+from alma_knowledge.consolidation.disputing import OPERATION, Dispute, mark_disputes
+from alma_knowledge.consolidation.results import Apart
 
-OPERATION = "consolidate"
-"""The operation of the journal record."""
 APART = "consolidation.apart"
 """Kind of the small records of pairs that a person took apart, so that an export keeps them."""
+UNSURE = "consolidation.unsure"
+"""Kind of those of pairs that a person may judge."""
 MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
 _COUNTS = ("occurrence_count", "success_count")
 
@@ -38,6 +40,27 @@ class Union:
     def ids(self) -> list[str]:
         """The ids of all, the survivor's first."""
         return [self.survivor.id, *(each.id for each in self.others)]
+
+
+@dataclass(slots=True)
+class Found:
+    """What consolidation finds: groups to merge, pairs that a person took apart, unsure pairs, near pairs that stay apart, and contradictions."""
+
+    processed: int = 0
+    unions: list[Union] = field(default_factory=list)
+    undone: set[frozenset[str]] = field(default_factory=set)
+    unsure: list[frozenset[str]] = field(default_factory=list)
+    apart: list[Apart] = field(default_factory=list)
+    disputes: list[Dispute] = field(default_factory=list)
+
+
+class Written(NamedTuple):
+    """What a consolidation wrote: the journal record, `None` for none, the groups, how many names of strategies, and the contradictions."""
+
+    seq: int | None
+    unions: Sequence[Union]
+    named: int
+    disputes: Sequence[Dispute]
 
 
 def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
@@ -58,33 +81,37 @@ def check_words(room: Room, union: Union) -> tuple[Union, str | None]:
     return replace(union, texts={name: getattr(taken, name) for name in union.texts}), None
 
 
-def merge(
-    room: Room, unions: Sequence[Union], apart: Iterable[frozenset[str]], names: Mapping[str, Mapping[str, Any]], *, actor: str
-) -> tuple[int | None, list[Union], int]:
-    """Merges memories in one journal record, and returns its number, what was merged, and how many names were stored.
+def merge(room: Room, found: Found, names: Mapping[str, Mapping[str, Any]], *, actor: str) -> Written:
+    """Writes what was found in one journal record.
 
-    A group of which a memory changed meanwhile is left out.
-    `apart` are the pairs to note as taken apart, `names` the records of names of strategies, each left out if an outcome that it speaks of is
-    gone meanwhile. If nothing was written the number is `None`.
+    A group of which a memory changed meanwhile is left out. `names` are the records of names of strategies, each left out if an outcome that it
+    speaks of is gone meanwhile.
     """
+    unions = found.unions
     entries = [Entry(merged, passages_of(merged)) for merged in (unite(one, at=room.now()) for one in unions if one.texts)]
     vectors, at = embed(room, entries), room.now()
-    noted = _new_pairs(room, apart)
-    if not unions and not noted and not names:
-        return None, [], 0
+    noted: Mapping[tuple[str, str], Mapping[str, Any]] = {
+        **_new_pairs(room, APART, found.undone),
+        **_new_pairs(room, UNSURE, found.unsure),
+    }
+    if not (unions or noted or names or found.disputes):
+        return Written(None, [], 0, [])
     with room.project.write(actor=actor, operation=OPERATION, at=at) as write:
-        write.put_records({(APART, key): (0, body) for key, body in noted.items()})
-        lasting = _lasting(write, names)
-        write.put_records({(WAY_NAME, key): (0, body) for key, body in lasting.items()})
+        noted = _lasting(write, noted)
+        write.put_records({name: (0, body) for name, body in noted.items()})
+        lasting = _lasting(write, {(WAY_NAME, key): body for key, body in names.items()})
+        write.put_records({name: (0, body) for name, body in lasting.items()})
         done = [one for one in unions if _is_unchanged(write, one)]
         for one in done:
             _write_union(write, one, vectors, at=at)
-        return (write.seq if done or noted or lasting else None), done, len(lasting)
+        marked = mark_disputes(write, found.disputes)
+        return Written(write.seq if done or noted or lasting or marked else None, done, len(lasting), marked)
 
 
-def _lasting(write: Write, names: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    there = write.stored.find({one for body in names.values() for one in body["references"]})
-    return {key: body for key, body in names.items() if all(one in there for one in body["references"])}
+def _lasting(write: Write, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Returns those records of which all memories that they speak of are there."""
+    there = write.stored.find({one for body in records.values() for one in body["references"]})
+    return {name: body for name, body in records.items() if all(one in there for one in body["references"])}
 
 
 def unite(union: Union, *, at: int) -> AnyMemory:
@@ -154,9 +181,7 @@ def _write_union(write: Write, union: Union, vectors: Mapping[str, bytes], *, at
 
 def find_undone(room: Room, ids: Collection[str]) -> set[frozenset[str]]:
     """Returns the pairs of ids, all of memories that are there, that were merged before: as both are there, a person took them apart."""
-    live = set(ids)
-    known = (frozenset(body.get("references", ())) for _, _, body in room.project.records(APART))
-    found = {pair for pair in known if pair <= live}
+    live, found = set(ids), set[frozenset[str]]()
     for entry in room.project.entries(memory_ids=list(ids)) if ids else ():
         if entry.operation != OPERATION:
             continue
@@ -170,7 +195,19 @@ def find_undone(room: Room, ids: Collection[str]) -> set[frozenset[str]]:
     return found
 
 
-def _new_pairs(room: Room, apart: Iterable[frozenset[str]]) -> dict[str, dict[str, Any]]:
-    wanted = {"/".join(sorted(pair)): {"references": sorted(pair)} for pair in apart}
-    known = room.project.record(APART, wanted) if wanted else {}
-    return {key: body for key, body in wanted.items() if not known[key][0]}
+def read_pairs(room: Room, kind: str, ids: Collection[str]) -> set[frozenset[str]]:
+    """Returns the pairs of a kind, `APART` or `UNSURE`, of which both memories are among the ids."""
+    live = set(ids)
+    known = (frozenset(body.get("references", ())) for _, _, body in room.project.records(kind))
+    return {pair for pair in known if pair <= live}
+
+
+def pair_key(pair: Collection[str]) -> str:
+    """Returns the key of the record of a pair of ids."""
+    return "/".join(sorted(pair))
+
+
+def _new_pairs(room: Room, kind: str, pairs: Iterable[frozenset[str]]) -> dict[tuple[str, str], dict[str, Any]]:
+    wanted = {pair_key(pair): {"references": sorted(pair)} for pair in pairs}
+    known = room.project.record(kind, wanted) if wanted else {}
+    return {(kind, key): body for key, body in wanted.items() if not known[key][0]}

@@ -29,7 +29,8 @@ class Apart(TypedDict):
 class ConsolidationResult:
     """Result of a consolidation. `merged_count` is how many memories are fewer, or would be in a dry run.
 
-    `kept_apart` lists near pairs, the nearest first, at most 1,000. `errors` says what a language model failed at: the rules then decided.
+    `kept_apart` lists near pairs, the nearest first, at most 1,000; `contradictions` those that a language model found to exclude each other.
+    `errors` says what the model failed at: the rules then decided.
     `named` counts the wordings of strategies that got a common name. `journal_seq` is the journal record, `None` where nothing was written;
     `alma.undo(journal_seq - 1)` takes it back.
     """
@@ -42,6 +43,7 @@ class ConsolidationResult:
     named: int = 0
     merge_details: list[Merge] = field(default_factory=list)
     kept_apart: list[Apart] = field(default_factory=list)
+    contradictions: list[Apart] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     journal_seq: int | None = None
     llm_calls: int = 0
@@ -66,4 +68,5 @@ class ConsolidationResult:
         said = [f"{self.memories_processed} memories: {self.merged_count} {would}merged into {self.groups_found} others"]
         said += [f"{self.named} wordings {would}named"] if self.named else []
         said += [f"{len(self.kept_apart)} near pairs kept apart, {len(self.unsure)} of them unsure"] if self.kept_apart else []
+        said += [f"{len(self.contradictions)} contradictions {would}marked"] if self.contradictions else []
         return "; ".join([*said, *self.errors])

@@ -132,6 +132,20 @@ class Forgotten(Answer):
     confirmation: str | None = None
 
 
+class Consolidated(Answer):
+    """Memories that became one, or would: of each group the ids, the one that stays first.
+
+    `unsure` are pairs that a person may judge, the nearest 100. `seq` is the journal record; undoing to the one before takes it back.
+    """
+
+    dry_run: bool
+    memories_processed: int
+    merged_count: int
+    merged: list[list[str]]
+    unsure: list[list[str]]
+    seq: int | None
+
+
 class Journal(Answer):
     """Journal records in order. `after` is where the next page begins; it is null at the end."""
 

@@ -327,6 +327,15 @@ class Undo(Body):
     dry_run: bool = True
 
 
+class Consolidate(Body):
+    """Memories of an agent to compare, of one kind or of all. Nothing is merged unless `dry_run` is false."""
+
+    agent: Name | None = None
+    kind: Name | None = None
+    threshold: Annotated[float, Field(gt=0, le=1, description="Least cosine of two memories that are compared.")] = 0.85
+    dry_run: bool = True
+
+
 class SaveState(Body):
     """State of a workflow, at most 1 MiB as JSON."""
 

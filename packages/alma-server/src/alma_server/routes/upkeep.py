@@ -14,8 +14,8 @@ from alma.types.reports import UndoReport
 from alma_access import ANY
 from alma_server.asking import Asked, AskedDep
 from alma_server.idempotency import OnceDep
-from alma_server.routes.answers import Counts, Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
-from alma_server.routes.bodies import Forget, ForgetUser, Name, Release, Undo
+from alma_server.routes.answers import Consolidated, Counts, Forgotten, Journal, Kinds, Memories, Names, Released, forgotten_by
+from alma_server.routes.bodies import Consolidate, Forget, ForgetUser, Name, Release, Undo
 from alma_server.routes.jobs import Jobs
 from alma_server.routes.listing import LARGEST_LIST
 from alma_server.routes.scope import (
@@ -38,6 +38,8 @@ router = APIRouter(prefix="/projects/{project}", tags=["upkeep"])
 
 USER_PREFIX = "user:"
 """Begins the names of users among those of agents, where memories are counted."""
+
+MOST_UNSURE = 100
 
 MOST_SCANNED = 1_000
 """Journal records that one request reads."""
@@ -128,6 +130,28 @@ async def undo(body: Undo, asked: AskedDep, once: OnceDep) -> UndoReport:
             update={**refs, "dry_run": body.dry_run}
         ),
     )
+
+
+@router.post("/consolidate", operation_id="consolidate")
+async def consolidate(body: Consolidate, asked: AskedDep, once: OnceDep) -> Consolidated:
+    """Merges stated memories of an agent that say the same, as the rules judge them, and lists near pairs that a person may judge. By default
+    it only reports what it would do."""
+    asked.require("forget")
+    require_all_users(asked, "consolidate")
+    agent = asked.agent(body.agent)
+
+    def call(alma: "ALMA") -> Consolidated:
+        found = alma.consolidate(agent, body.kind, body.threshold, dry_run=body.dry_run)
+        return Consolidated(
+            dry_run=found.dry_run,
+            memories_processed=found.memories_processed,
+            merged_count=found.merged_count,
+            merged=[each["merged_from"] for each in found.merge_details],
+            unsure=[each["ids"] for each in found.unsure][:MOST_UNSURE],
+            seq=found.journal_seq,
+        )
+
+    return await once.write(call, remember=Consolidated.model_dump, recall=lambda _, refs: Consolidated(**refs))
 
 
 @router.get("/stats", operation_id="get_stats")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from alma.errors import ConflictError
+from alma.extensions import extension
 from alma.memory import kinds
 from alma.memory.admin.forgetting_policies import CONDITIONS, Choice, Limits, choose
 from alma.memory.room import OpenStore, Room
@@ -47,14 +48,24 @@ def maintain(
             return _report(room, before, (), dry_run=dry_run, ran=False)
         chosen = choose(room, lambda kind: _limits(room, kind))
         if dry_run:
-            return _report(room, before, chosen, dry_run=True, ran=True)
+            return _report(room, before, chosen, dry_run=True, ran=True, merged=_consolidate(room, is_wanted, dry_run=True)[0])
         try:
             seqs, done = _archive(room, chosen, version if due_only else None, is_wanted)
         except ConflictError:
             if last_run(room.project)[0] == version:
                 raise
             continue  # another run was recorded meanwhile, so it may no longer be due
-        return _report(room, before, done, dry_run=False, ran=True, at=room.store.clock(), seqs=seqs)
+        merged, more = _consolidate(room, is_wanted, dry_run=False)
+        return _report(room, before, done, dry_run=False, ran=True, at=room.store.clock(), seqs=seqs + more, merged=merged)
+
+
+def _consolidate(room: Room, is_wanted: Callable[[], bool], *, dry_run: bool) -> tuple[int, tuple[int, ...]]:
+    """Merges memories that say the same, if the settings say so. Returns how many are fewer, and the journal records."""
+    if not room.store.maintenance.consolidate:
+        return 0, ()
+    engine = extension("alma_knowledge.consolidation.engine", "knowledge", "consolidation is")
+    merged: tuple[int, tuple[int, ...]] = engine.consolidate_all(room, dry_run=dry_run, is_wanted=is_wanted)
+    return merged
 
 
 def last_run(stored: Lookups) -> tuple[int, datetime | None]:
@@ -117,7 +128,7 @@ class Schedule:
                 _LOG.warning("maintenance of project %r failed: %s", room.name, error)
             return
         if report.ran:
-            _LOG.info("maintenance of project %r archived %d memories", room.name, report.total)
+            _LOG.info("maintenance of project %r archived %d memories", room.name, report.total + report.merged)
 
 
 def _limits(room: Room, kind: str) -> Limits:
@@ -172,6 +183,7 @@ def _report(
     ran: bool,
     at: datetime | None = None,
     seqs: tuple[int, ...] = (),
+    merged: int = 0,
 ) -> MaintenanceReport:
     latest = at or before
     return MaintenanceReport(
@@ -182,6 +194,7 @@ def _report(
         seqs=seqs,
         rules=tuple(_by_rule(chosen)),
         unknown_kinds=_unknown_kinds(room) if ran else (),
+        merged=merged,
     )
 
 
