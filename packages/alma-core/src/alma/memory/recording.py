@@ -50,17 +50,25 @@ def _load_knowledge(name: str) -> Callable[..., Any]:
     return operation(method)
 
 
+def _load_reflection(name: str) -> Callable[..., Any]:
+    methods = extension("alma_knowledge.reflection.methods", "knowledge", "reflection is").ReflectionMethods
+    method: Callable[..., Any] = getattr(methods, name)
+    return operation(method)
+
+
 if TYPE_CHECKING:
     from alma_events.methods import EventMethods as EventMethods
     from alma_harness.methods import HarnessMethods as HarnessMethods
     from alma_knowledge.consolidation.methods import KnowledgeMethods as KnowledgeMethods
+    from alma_knowledge.reflection.methods import ReflectionMethods as ReflectionMethods
 else:
     EventMethods = type("EventMethods", (), {"events": LateMethod(_load_events)})
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
     KnowledgeMethods = type("KnowledgeMethods", (), {"consolidate": LateMethod(_load_knowledge)})
+    ReflectionMethods = type("ReflectionMethods", (), {name: LateMethod(_load_reflection) for name in ("playbook", "reflect")})
 
 
-class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods):
+class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods, ReflectionMethods):
     """Methods that record."""
 
     add_user_preference = forwarded(adding.add_user_preference)
