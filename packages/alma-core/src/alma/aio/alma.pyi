@@ -22,6 +22,7 @@ import alma.types.strategies
 import alma.types.timeline
 import alma_events.reading
 import alma_knowledge.consolidation.results
+import alma_knowledge.reflection.results
 import collections.abc
 import datetime
 import os
@@ -418,6 +419,10 @@ class AsyncALMA(AsyncAdmin):
         stated.
 
         `MemoryNotFoundError` if there is no such memory."""
+    async def playbook(self, agent: str, max_tokens: int = 1000) -> str:
+        """Returns the rules and lessons of an agent for a prompt, in sections, the best first, within `max_tokens`; "" where there are none.
+
+        Tokens are estimated as by `alma.text.estimate_tokens`. A line that does not fit is left out whole."""
     @property
     def project_id(self) -> str: ...
     async def provenance(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> alma.types.provenance.MemoryProvenance:
@@ -439,6 +444,17 @@ class AsyncALMA(AsyncAdmin):
 
         With `used_memory_ids=None` the usage is unknown, and nothing is counted. Ids that the agent cannot see are reported and logged,
         not raised. `memory_type` and `query` are not needed: ids are unique."""
+    async def reflect(self, agent: str, task_type: str | None = None, llm: object = None, dry_run: bool = True) -> alma_knowledge.reflection.results.ReflectionResult:
+        """Finds which actions go with success and which with failure on like tasks, and with `dry_run=False` notes them as lessons, in one
+        journal record that `undo` takes back.
+
+        Runs are the agent's judged outcomes, with the steps of their episodes; `task_type` selects tasks of one stated type. A difference is
+        noted if an exact test finds less than one by chance in 20 reflections. `llm` is any model that `as_llm` takes, or `True` for that of the
+        configuration: it words at most 3 lessons for each kind of task, which may say no more than the runs that they cite.
+
+        A lesson is a stated heuristic or anti-pattern, shown like any other. Only later episodes in which it was shown and cited count for it or
+        against it; what they refute is archived by the next reflection. The same lesson is noted once, and not again after an undo.
+        `ConfigurationError` for `llm=True` where none is configured."""
     async def register_memory_type(self, kind: alma.types.custom.CustomMemoryType) -> alma.types.custom.CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
 

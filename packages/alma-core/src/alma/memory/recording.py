@@ -31,6 +31,8 @@ HARNESS_METHODS = (
     "wakeup",
 )
 
+KNOWLEDGE_METHODS = ("consolidate", "playbook", "reflect")
+
 
 def _load(name: str) -> Callable[..., Any]:
     """Returns the method as the package has it, with the one wrapper of the methods of `ALMA`."""
@@ -45,13 +47,7 @@ def _load_events(name: str) -> Callable[..., Any]:
 
 
 def _load_knowledge(name: str) -> Callable[..., Any]:
-    methods = extension("alma_knowledge.consolidation.methods", "knowledge", "consolidation is").KnowledgeMethods
-    method: Callable[..., Any] = getattr(methods, name)
-    return operation(method)
-
-
-def _load_reflection(name: str) -> Callable[..., Any]:
-    methods = extension("alma_knowledge.reflection.methods", "knowledge", "reflection is").ReflectionMethods
+    methods = extension("alma_knowledge.methods", "knowledge", "consolidation, compression and reflection are").KnowledgeMethods
     method: Callable[..., Any] = getattr(methods, name)
     return operation(method)
 
@@ -59,16 +55,14 @@ def _load_reflection(name: str) -> Callable[..., Any]:
 if TYPE_CHECKING:
     from alma_events.methods import EventMethods as EventMethods
     from alma_harness.methods import HarnessMethods as HarnessMethods
-    from alma_knowledge.consolidation.methods import KnowledgeMethods as KnowledgeMethods
-    from alma_knowledge.reflection.methods import ReflectionMethods as ReflectionMethods
+    from alma_knowledge.methods import KnowledgeMethods as KnowledgeMethods
 else:
     EventMethods = type("EventMethods", (), {"events": LateMethod(_load_events)})
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
-    KnowledgeMethods = type("KnowledgeMethods", (), {"consolidate": LateMethod(_load_knowledge)})
-    ReflectionMethods = type("ReflectionMethods", (), {name: LateMethod(_load_reflection) for name in ("playbook", "reflect")})
+    KnowledgeMethods = type("KnowledgeMethods", (), {name: LateMethod(_load_knowledge) for name in KNOWLEDGE_METHODS})
 
 
-class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods, ReflectionMethods):
+class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods):
     """Methods that record."""
 
     add_user_preference = forwarded(adding.add_user_preference)

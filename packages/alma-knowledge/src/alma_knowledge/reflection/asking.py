@@ -19,8 +19,8 @@ MOST_KINDS = 5
 MOST_STRANGE = 0.5
 """Share of a lesson's telling words that the cited runs may lack."""
 
-_ORDER = "when before after if"
-"""What runs say of conditions by their order."""
+_ORDER = ("after", "before", "if", "when")
+"""Conditions that runs state by their order alone."""
 
 _ASKED = """These are runs of one kind of task, numbered. Some succeeded and some failed. Write at most 3 lessons about what the successful runs did
 and the failed ones did not, or the other way round; none if there is no such difference. when is the kind of task, in the words of the runs. Give
@@ -84,9 +84,9 @@ def _object(said: _Said, runs: Sequence[Run]) -> Iterator[str]:
     sources = [run.said for run in cited]
     known = set(telling(words_and_numbers("\n".join(sources))[0]))
     for text in (said.title, said.when, action, said.because):
-        for wrong in find_invented(text, [*sources, _ORDER]):
-            yield f"not in the cited runs: {wrong}"
         words = set(telling(words_and_numbers(text)[0]))
+        for wrong in find_invented(text, sources, given=_ORDER):
+            yield f"not in the cited runs: {wrong}"
         if len(words - known) > MOST_STRANGE * len(words):
             yield "not in the cited runs: most of its words"
 

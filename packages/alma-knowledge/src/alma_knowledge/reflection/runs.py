@@ -98,4 +98,5 @@ def _say(one: RecordedOutcome, actions: Sequence[str], steps: Iterable[Mapping[s
         lines.append(f"- {shortened(one_line(way), STEP_CHARS)}")
     error = one.body.get("error_message") or one.body.get("user_feedback")
     ended = "succeeded" if one.successes == 1.0 else "failed"
-    return "\n".join([*lines, f"It {ended}" + (f": {shortened(one_line(error), STEP_CHARS)}" if error else "")])
+    lines.append(f"It {ended}" + (f": {shortened(one_line(error), STEP_CHARS)}" if error else ""))
+    return "\n".join(f"{line}." for line in lines)

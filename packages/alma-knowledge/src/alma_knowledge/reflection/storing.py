@@ -1,5 +1,6 @@
 """Lessons as they are kept: a memory that is shown and cited like any other, and a small record beside it that names what it was made of."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from alma_knowledge.consolidation.sameness import compare
 from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED, Evidence, Lesson, Rejected
 from alma_learning import interval, normalise
 from alma_learning.estimate import HALF_LIFE
-from alma_learning.proof import LEAST_TASKS
+from alma_learning.proof import LEAST_TASKS, LEVEL
 from alma_learning.trials import OWN_WORD
 
 KIND = "reflection.lesson"
@@ -100,9 +101,9 @@ def read_evidence(room: Room, made_of: Mapping[str, Collection[str]]) -> Mapping
 def judge(cited: Sequence[Cited], base: float) -> str:
     """Returns what evidence makes of a lesson, oldest first. `base` is the agent's rate of success on all tasks.
 
-    Likely: one vote for each task, its first by more than an agent's own word, of at least three tasks, and the whole 95 % interval of their
-    rate above `base`. Retired: later runs count more (half as much after 8), their rate is at most `base`, and its whole interval below `base`
-    or a half. Intervals are those of `alma_learning.estimate.bound`.
+    Likely: of one vote for each task, its first by more than an agent's own word, at least three, and more of them are successes than `base`
+    explains, at every look with at most 5 % of error: see `_log_e`. Retired: later runs count more (half as much after 8), their rate is at
+    most `base`, and its whole 95 % interval (`alma_learning.estimate.bound`) below `base` or a half.
     """
     weights = [0.5 ** (age / HALF_LIFE) for age in range(len(cited) - 1, -1, -1)]
     won, trials = sum(w * one.worth for w, one in zip(weights, cited, strict=True)), sum(weights)
@@ -112,8 +113,20 @@ def judge(cited: Sequence[Cited], base: float) -> str:
     for one in cited:
         if not one.is_own_word:
             votes.setdefault(one.task, one.worth)
-    is_likely = len(votes) >= LEAST_TASKS and interval(sum(votes.values()), len(votes))[0] > base
-    return LIKELY if is_likely else CANDIDATE
+    successes = sum(votes.values())
+    is_better = successes > base * len(votes) and _log_e(successes, len(votes) - successes, base) >= -math.log(LEVEL)
+    return LIKELY if is_better and len(votes) >= LEAST_TASKS else CANDIDATE
+
+
+def _log_e(successes: float, failures: float, base: float) -> float:
+    """Returns the logarithm of the e-value of "another rate than `base`": the likelihood averaged over Jeffreys' prior, over that of `base`.
+
+    Its expectation is 1 at every look where the rate is `base` (Ville 1939; Robbins 1970, "Statistical methods related to the law of the
+    iterated logarithm", Annals of Mathematical Statistics 41).
+    """
+    averaged = math.lgamma(successes + 0.5) + math.lgamma(failures + 0.5) - math.lgamma(successes + failures + 1) - math.log(math.pi)
+    bounded = min(max(base, 0.05), 0.95)
+    return averaged - successes * math.log(bounded) - failures * math.log(1 - bounded)
 
 
 def name_lessons(room: Room, agent: str, lessons: Iterable[Lesson], kept: Mapping[str, Kept]) -> Iterator[tuple[str, Lesson]]:
