@@ -142,7 +142,12 @@ def lie(seed: int) -> Lied:
                 chance = random.Random(seed)
                 for number in range(1, CONTRARY + 1):
                     for lesson in (each for each in lessons if each.method == "llm"):
-                        _cite(alma, lesson.id, f"Deploy the {_THINGS[number % TASKS]} service, release {number}", chance.random() < rate)
+                        _cite(
+                            alma,
+                            lesson.id,
+                            f"Deploy the {_THINGS[number % TASKS]} service, release {number}",
+                            chance.random() < rate,
+                        )
                     result = alma.reflect("dev", dry_run=False)
                     statuses = {each.status for each in result.known if each.id in {one.id for one in lessons}}
                     alone |= rate == 0 and "likely" in statuses

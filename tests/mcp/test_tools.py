@@ -363,7 +363,10 @@ def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_reflect", "alma_settle", "alma_stats", "alma_undo"})
+    "tool",
+    sorted(
+        {*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_reflect", "alma_settle", "alma_stats", "alma_undo"}
+    ),
 )
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:

@@ -41,6 +41,7 @@ def play(alma: ALMA, clock: FixedClock) -> Play:
 def played(play: Play) -> list[str]:
     """Plays 16 deployments, of which those with smoke tests succeed; returns the ids of the outcomes of these."""
     records = [
-        play("build the image", *(["run the smoke tests"] if good else []), "switch traffic", good=good) for good in (True, False) * 8
+        play("build the image", *(["run the smoke tests"] if good else []), "switch traffic", good=good)
+        for good in (True, False) * 8
     ]
     return [str(each.outcome_id) for each in records[::2]]

@@ -1,14 +1,15 @@
 """A language model words lessons; what it makes up, breaks or reads out of a run as an instruction changes nothing and is reported."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, EpisodeRecord
 from alma.types import Heuristic
-from conftest import Play
 
+Play = Callable[..., EpisodeRecord]
 GOOD = {"title": "Smoke tests", "when": "deploy the shop", "do": "run the smoke tests", "because": "it succeeded", "cites": [5]}
 BROKEN = {
     "nothing": "",
@@ -30,12 +31,12 @@ class Model:
     """Answers with lessons, and keeps the prompts."""
 
     def __init__(self, *lessons: dict[str, Any], raw: str | None = None) -> None:
-        self.answer = json.dumps({"lessons": lessons}) if raw is None else raw
+        self.says = json.dumps({"lessons": lessons}) if raw is None else raw
         self.prompts = list[str]()
 
     def complete(self, prompt: str) -> str:
         self.prompts.append(prompt)
-        return self.answer
+        return self.says
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +72,7 @@ def test_a_lesson_that_the_runs_bear_out_is_noted_as_the_agents_word(alma: ALMA)
         ({"do": "run the smoke tests with Jenkins"}, "'Jenkins' is in no source"),
         ({"do": "never run the smoke tests"}, "denies"),
         ({"do": "restart every database replica overnight"}, "most of its words"),
-        ({"because": "the deployment took 90 seconds"}, "the number 90 is in no source"),
+        ({"because": "the deployment took 90 seconds"}, "the number 90s is in no source"),
         ({"cites": []}, "it cites no run that succeeded"),
         ({"cites": [1]}, "it cites no run that succeeded"),
         ({"cites": [3, 99]}, "it cites run 99, which was not shown"),

@@ -35,9 +35,7 @@ class KnowledgeMethods:
         judge = configured_judge(alma) if use_llm else None
         return consolidate(alma, agent=agent, kind=kind, threshold=threshold, judge=judge, dry_run=dry_run)
 
-    def reflect(
-        self, agent: str, task_type: str | None = None, llm: object = None, dry_run: bool = True
-    ) -> ReflectionResult:
+    def reflect(self, agent: str, task_type: str | None = None, llm: object = None, dry_run: bool = True) -> ReflectionResult:
         """Finds which actions go with success and which with failure on like tasks, and with `dry_run=False` notes them as lessons, in one
         journal record that `undo` takes back.
 

@@ -27,13 +27,11 @@ def reflect(
     before = model.used if model else None
     if not dry_run:
         forget_orphans(room, owner)
-    kinds, base = read_kinds(room, owner, optional_label(task_type, "task_type"))
+    kinds, worths = read_kinds(room, owner, optional_label(task_type, "task_type"))
     runs = [kind.runs for kind in kinds]
-    found = [
-        _describe(kind, each) for kind, those in zip(kinds, find_differences(runs), strict=True) for each in those
-    ]
+    found = [_describe(kind, each) for kind, those in zip(kinds, find_differences(runs), strict=True) for each in those]
     said, rejected, errors = ask_for_lessons(model, runs) if model else ([], [], [])
-    kept = read_kept(room, owner, base)
+    kept = read_kept(room, owner, worths)
     entries, refused = check_entries(room, owner, name_lessons(room, owner, [*found, *said], kept))
     retired = {key: each for key, each in kept.items() if each.lesson.status == RETIRED and not each.is_retired}
     new = [lesson for lesson, _ in entries.values()]

@@ -9,7 +9,7 @@ from alma.memory.outcome_projection import trial_of
 from alma.memory.room import Room
 from alma.text import one_line, shortened
 from alma.types.kinds import MemoryType
-from alma.types.provenance import FLAGGED
+from alma.types.provenance import FLAGGED, flagged
 from alma.types.stored import RecordedOutcome
 from alma_knowledge.reflection.contrasts import Run
 from alma_learning import normalise
@@ -33,20 +33,20 @@ class Kind:
     wordings: Mapping[str, str]
 
 
-def read_kinds(room: Room, agent: str, task_type: str | None) -> tuple[list[Kind], float]:
-    """Returns the kinds of task of an agent, and its rate of success on all. Runs that were recorded for a user are left out."""
+def read_kinds(room: Room, agent: str, task_type: str | None) -> tuple[list[Kind], dict[str, float]]:
+    """Returns the kinds of task of an agent, and the worths of its runs of all kinds by outcome. Runs that were recorded for a user are left out."""
     scope = room.scopes.readable(agent=agent, user_id=None)
     own = [row for row, one in scope.by_row.items() if _is_own(one, agent)]
     with room.projections.of(scope, reader=agent, user=None) as view:
         tables = list(view.tried.tables())
         stored = [one for one in room.project.outcomes(own) if _is_run(one)] if own else []
     whole = [one for one in stored if one.successes in (0.0, 1.0)]
-    kinds = []
-    for table in tables:
-        if task_type in (None, table.task_type):
-            kinds.append(_read(room, table.task_type, [one for one in whole if table.holds(one.id)][-MOST_RUNS:]))
-    worths = [one.successes or 0.0 for one in stored]
-    return kinds, sum(worths) / len(worths) if worths else 0.5
+    kinds = [
+        _read(room, table.task_type, [one for one in whole if table.holds(one.id)][-MOST_RUNS:])
+        for table in tables
+        if task_type in (None, table.task_type)
+    ]
+    return kinds, {one.id: one.successes or 0.0 for one in stored}
 
 
 def _is_own(partition: Any, agent: str) -> bool:
@@ -75,7 +75,7 @@ def _run(one: RecordedOutcome, steps: Sequence[Mapping[str, Any]], wordings: dic
         if key := normalise(text):
             wordings[key] = one_line(text)
             keys.add(key)
-    trial = trial_of(one)
+    trial, said = trial_of(one), _say(one, actions, steps)
     return Run(
         id=one.id,
         task=trial.task,
@@ -83,8 +83,8 @@ def _run(one: RecordedOutcome, steps: Sequence[Mapping[str, Any]], wordings: dic
         actions=tuple(actions),
         keys=frozenset(keys),
         is_success=one.successes == 1.0,
-        said=_say(one, actions, steps),
-        is_doubtful=bool(one.body.get("metadata", {}).get(FLAGGED)),
+        said=said,
+        is_doubtful=FLAGGED in flagged(one.body.get("metadata", {}), said),
     )
 
 

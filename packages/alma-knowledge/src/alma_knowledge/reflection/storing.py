@@ -49,20 +49,20 @@ class Kept:
     is_retired: bool
 
 
-def read_kept(room: Room, agent: str, base: float) -> dict[str, Kept]:
-    """Returns an agent's lessons by the key of their record, with their evidence. `base` is its rate of success."""
+def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, Kept]:
+    """Returns an agent's lessons by the key of their record, with their evidence. `worths` are those of its runs, by outcome."""
     found = {key: (version, body) for key, version, body in room.project.records(KIND) if version and body.get("agent") == agent}
     evidence = read_evidence(room, {str(body.get("memory_id")): references_in(body) for _, body in found.values()})
     kept = {}
     for key, (version, body) in found.items():
         own = evidence.get(str(body.get("memory_id")), ())
-        texts = {name: str(body.get(name, "")) for name in ("title", "when", "because", "method")}
+        texts: dict[str, Any] = {name: str(body.get(name, "")) for name in ("title", "when", "because", "method")}
         lesson = Lesson(
             id=str(body.get("memory_id")),
             do=body.get("do"),
             avoid=body.get("avoid"),
             cites=tuple(one for one in references_in(body) if one != body.get("memory_id")),
-            status=RETIRED if body.get("is_retired") else judge(own, base),
+            status=RETIRED if body.get("is_retired") else judge(own, _rate_of_others(worths, own)),
             evidence=Evidence(sum(each.worth for each in own), len(own)),
             **texts,
         )
@@ -75,6 +75,7 @@ class Cited:
     """A judged episode in which a lesson was shown and cited."""
 
     at: int
+    outcome: str
     task: str
     worth: float
     is_own_word: bool
@@ -94,12 +95,23 @@ def read_evidence(room: Room, made_of: Mapping[str, Collection[str]]) -> Mapping
         for one in made_of.keys() & shown & set(ending["credited"]):
             if worth is not None and ending.get("outcome_id") not in made_of[one]:
                 is_own = ending.get("verdict_source") in OWN_WORD
-                found[one].append(Cited(int(ending["ended_at"]), normalise(str(opening.get("task"))), worth, is_own))
+                found[one].append(
+                    Cited(
+                        int(ending["ended_at"]), str(ending.get("outcome_id")), normalise(str(opening.get("task"))), worth, is_own
+                    )
+                )
     return {key: sorted(each, key=lambda one: one.at) for key, each in found.items()}
 
 
+def _rate_of_others(worths: Mapping[str, float], cited: Iterable[Cited]) -> float:
+    """Returns the rate of success of the runs that did not cite a lesson; a half without any."""
+    citing = {one.outcome for one in cited}
+    others = [worth for key, worth in worths.items() if key not in citing]
+    return sum(others) / len(others) if others else 0.5
+
+
 def judge(cited: Sequence[Cited], base: float) -> str:
-    """Returns what evidence makes of a lesson, oldest first. `base` is the agent's rate of success on all tasks.
+    """Returns what evidence makes of a lesson, oldest first. `base` is the agent's rate of success without it.
 
     Likely: of one vote for each task, its first by more than an agent's own word, at least three, and more of them are successes than `base`
     explains, at every look with at most 5 % of error: see `_log_e`. Retired: later runs count more (half as much after 8), their rate is at
@@ -124,7 +136,9 @@ def _log_e(successes: float, failures: float, base: float) -> float:
     Its expectation is 1 at every look where the rate is `base` (Ville 1939; Robbins 1970, "Statistical methods related to the law of the
     iterated logarithm", Annals of Mathematical Statistics 41).
     """
-    averaged = math.lgamma(successes + 0.5) + math.lgamma(failures + 0.5) - math.lgamma(successes + failures + 1) - math.log(math.pi)
+    averaged = (
+        math.lgamma(successes + 0.5) + math.lgamma(failures + 0.5) - math.lgamma(successes + failures + 1) - math.log(math.pi)
+    )
     bounded = min(max(base, 0.05), 0.95)
     return averaged - successes * math.log(bounded) - failures * math.log(1 - bounded)
 
