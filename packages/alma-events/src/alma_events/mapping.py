@@ -88,7 +88,7 @@ OPERATIONS: Mapping[str, Meaning] = {
     "settle": Meaning(ended=Type.OUTCOME_SETTLED),
     "record_usage": Meaning(counts=Type.USAGE_RECORDED),
     "record_feedback": Meaning(counts=Type.FEEDBACK_RECORDED),
-    **dict.fromkeys(("forget", "reflect"), SEVERAL),
+    "forget": SEVERAL,
     "maintain": Meaning(reason="policy"),
     "consolidate": Meaning(changed=Type.CONSOLIDATED, reason="merged"),
     UNDO: Meaning(made=Type.RESTORED, reason="undone"),

@@ -21,6 +21,7 @@ import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
 import alma_events.reading
+import alma_knowledge.compression.results
 import alma_knowledge.consolidation.results
 import alma_knowledge.reflection.results
 import collections.abc
@@ -293,6 +294,16 @@ class AsyncALMA(AsyncAdmin):
         workflow as the user has it."""
     async def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+    async def compress(self, older_than_days: float | None = None, strategy: str | None = None, preserve_high_confidence: bool | None = None, dry_run: bool = True, *, agent: str | None = None, llm: object = None) -> alma_knowledge.compression.results.CompressReport:
+        """Summarises memories older than `older_than_days`, 30 by default, and with `dry_run=False` keeps the summaries, in one journal record
+        that `undo` takes back. The memories stay as they are, and stay what is searched.
+
+        `strategy` is "summarize" (sentences that matter, a third of the tokens), "truncate" (the beginning), "hierarchical" (each week and each
+        domain, too) or "none"; what is left out is that of the configuration's block `compression`. Preferences, rules, suspicious and short
+        memories are left alone, and with `preserve_high_confidence`, true by default, facts of a confidence above .9. `llm` is any model that
+        `as_llm` takes, or `True` for that of the configuration: its words are taken only where the memory bears them out.
+
+        `alma.compression.read_summaries` returns what is kept and still valid. A summary goes with each memory that it names when that is purged."""
     async def consolidate(self, agent: str, kind: str | alma.types.kinds.MemoryType | None = None, threshold: float = 0.85, use_llm: bool = False, dry_run: bool = True) -> alma_knowledge.consolidation.results.ConsolidationResult:
         """Finds stated memories of an agent that say the same, and with `dry_run=False` merges them, in one journal record that `undo` takes
         back.

@@ -31,7 +31,7 @@ HARNESS_METHODS = (
     "wakeup",
 )
 
-KNOWLEDGE_METHODS = ("consolidate", "playbook", "reflect")
+KNOWLEDGE_METHODS = ("compress", "consolidate", "playbook", "reflect")
 
 
 def _load(name: str) -> Callable[..., Any]:

@@ -1,14 +1,12 @@
 """Reflection: what successful runs of like tasks did that failed ones did not, noted as lessons that later evidence keeps or retires."""
 
 from alma import ALMA
-from alma.errors import ConfigurationError
 from alma.memory.admin.forgetting import forget
 from alma.memory.alma import opened_room
 from alma.memory.arguments import checked_name, optional_label
 from alma.memory.room import Room
 from alma.text import one_line, shortened
-from alma_knowledge.llm import MeteredLLM, as_llm
-from alma_knowledge.llm.configured import open_llm
+from alma_knowledge.llm.configured import checked_model
 from alma_knowledge.reflection.asking import ask_for_lessons
 from alma_knowledge.reflection.contrasts import Difference, find_differences
 from alma_knowledge.reflection.results import RETIRED, Lesson, ReflectionResult
@@ -23,7 +21,7 @@ def reflect(
 ) -> ReflectionResult:
     """Compares an agent's runs, and without `dry_run` notes lessons and retires others, in one journal record."""
     room, owner = opened_room(alma), checked_name(agent, "agent")
-    model = _checked_model(alma, llm)
+    model = checked_model(alma, llm)
     before = model.used if model else None
     if not dry_run:
         forget_orphans(room, owner)
@@ -57,18 +55,6 @@ def forget_orphans(room: Room, agent: str) -> None:
     """Erases the memories of lessons that rested on an outcome which was purged."""
     if gone := find_orphans(room, agent):
         forget(room, agent, memory_ids=gone, purge=True)
-
-
-def _checked_model(alma: ALMA, llm: object) -> MeteredLLM | None:
-    """Returns the model of the configuration for `True`, none for `None` and `False`, else that of the caller."""
-    if llm is None or llm is False:
-        return None
-    if llm is True:
-        model = open_llm(alma)
-        if model is None:
-            raise ConfigurationError("llm=True needs a language model: name one in the block llm of the configuration")
-        return model
-    return llm if isinstance(llm, MeteredLLM) else MeteredLLM(as_llm(llm))
 
 
 def _describe(kind: Kind, found: Difference) -> Lesson:
