@@ -24,7 +24,7 @@ from benchmarks import gates
 from benchmarks.gates import Gate
 from benchmarks.locomo.questions import read_questions as read_locomo
 from benchmarks.longmemeval.questions import Question, read_questions
-from benchmarks.longmemeval.recall import AGENT, USED, Haystack, QuestionClock, NEVER_ASKED
+from benchmarks.longmemeval.recall import AGENT, NEVER_ASKED, USED, Haystack, QuestionClock
 from benchmarks.records import read_records
 from benchmarks.screen import wide_console
 
@@ -127,7 +127,9 @@ def main() -> None:
     """Runs the benchmark as the command line says. Ends the process with 1 if a limit is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compression", description=__doc__)
     parser.add_argument("--data", type=Path, help="LoCoMo's conversations, whose sessions are compressed")
-    parser.add_argument("--packing", type=Path, metavar="FILE", help="questions of LoCoMo or LongMemEval, whose prompts are packed")
+    parser.add_argument(
+        "--packing", type=Path, metavar="FILE", help="questions of LoCoMo or LongMemEval, whose prompts are packed"
+    )
     parser.add_argument("--limit", type=int, help="the first questions only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
     options = parser.parse_args()

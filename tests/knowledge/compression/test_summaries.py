@@ -186,12 +186,10 @@ def test_a_model_that_lies_leaves_the_extractive_summary_and_is_reported(alma: A
 
     assert {each.method for each in report.summaries} == {"extractive"}
     assert len(report.errors) == 4
-    assert "99" not in str(report.summaries)
+    assert not any("99" in each.text for each in report.summaries)
 
 
-@pytest.mark.parametrize(
-    "given", [{"strategy": "squeeze"}, {"older_than_days": -1}, {"older_than_days": True}], ids=str
-)
+@pytest.mark.parametrize("given", [{"strategy": "squeeze"}, {"older_than_days": -1}, {"older_than_days": True}], ids=str)
 def test_what_cannot_be_meant_is_an_error(alma: ALMA, given: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         alma.compress(**given)

@@ -66,7 +66,9 @@ class KnowledgeMethods:
             alma,
             older_than_days=settings.age_threshold_days if older_than_days is None else older_than_days,
             strategy=usual if strategy is None else strategy,
-            preserve_high_confidence=settings.preserve_high_confidence if preserve_high_confidence is None else preserve_high_confidence,
+            preserve_high_confidence=settings.preserve_high_confidence
+            if preserve_high_confidence is None
+            else preserve_high_confidence,
             dry_run=dry_run,
             agent=agent,
             model=checked_model(alma, llm),

@@ -143,7 +143,9 @@ def summarise(
     if model is None:
         return chosen, "extractive", None
     try:
-        said = " ".join(ask_for(model, f"{_ASKED.format(most=most)}\n{fence(text, content_type or 'text')}", _Said).summary.split())
+        said = " ".join(
+            ask_for(model, f"{_ASKED.format(most=most)}\n{fence(text, content_type or 'text')}", _Said).summary.split()
+        )
     except LLMError as error:
         return chosen, "extractive", f"the language model's summary was not taken: {error}"
     wrong = [*find_invented(said, [text])]

@@ -24,7 +24,9 @@ other words .73 and .69."""
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]+")
 _ENDS = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 _MEASURED = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:]*\s?(?:%|°|[A-Za-z]{1,12}\b)|[$€£]\d[\d.,]*")
-_PATH = re.compile(r"(?<![\w/])(?:[\w.-]+)?(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|js|ts|json|ya?ml|toml|sql|sh|txt|cfg|ini|html?|css|go|rs|java)\b")
+_PATH = re.compile(
+    r"(?<![\w/])(?:[\w.-]+)?(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|js|ts|json|ya?ml|toml|sql|sh|txt|cfg|ini|html?|css|go|rs|java)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +110,6 @@ def _read(place: int, text: str) -> Sentence:
     named = telling(words_and_numbers(" ".join(_NAME.findall(text)))[0])
     ascii_count = len(text.encode("ascii", "ignore"))
     tokens = (ascii_count + 1) / 4 + len(text) - ascii_count
-    return Sentence(place, text, frozenset((*telling(words), *numbers)), frozenset((*named, *numbers)), find_kept_first(text), tokens)
+    return Sentence(
+        place, text, frozenset((*telling(words), *numbers)), frozenset((*named, *numbers)), find_kept_first(text), tokens
+    )

@@ -133,6 +133,8 @@ class CompressReport:
 
     def __str__(self) -> str:
         verb = "would be written" if self.dry_run else "written"
-        said = [f"{len(self.summaries)} summaries {verb}, {self.unchanged} up to date: {self.tokens_before} tokens in {self.tokens_after}"]
+        said = [
+            f"{len(self.summaries)} summaries {verb}, {self.unchanged} up to date: {self.tokens_before} tokens in {self.tokens_after}"
+        ]
         said += [f"{count} memories left: {reason}" for reason, count in (self.skipped or {}).items()]
         return "; ".join([*said, *self.errors])

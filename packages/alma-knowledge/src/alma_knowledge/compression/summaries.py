@@ -139,8 +139,8 @@ def _is_valid(room: Room, body: Mapping[str, Any]) -> bool:
 
 
 def _summary(key: str, body: Mapping[str, Any]) -> Summary:
-    texts = (str(body[name]) for name in ("level", "title", "text", "method"))
-    return Summary(key, *texts, tuple(references_in(body)), tuple(body.get("children", ())))
+    level, title, text, method = (str(body[name]) for name in ("level", "title", "text", "method"))
+    return Summary(key, level, title, text, method, tuple(references_in(body)), tuple(body.get("children", ())))
 
 
 def _checked_strategy(strategy: object) -> CompressionStrategy:

@@ -26,7 +26,7 @@ def playbook(alma: ALMA, *, agent: str, max_tokens: int) -> str:
     """Returns the lines of an agent's rules and lessons, in sections, the best first, within `max_tokens`; "" where there are none."""
     room, owner = opened_room(alma), checked_name(agent, "agent")
     most = checked_count(max_tokens, "max_tokens", largest=MOST_TOKENS)
-    forget_orphans(room, owner)
+    forget_orphans(alma, owner)
     lessons = {each.lesson.id: each.lesson for each in read_kept(room, owner, read_kinds(room, owner, None)[1]).values()}
     ranked = []
     for kind in ("heuristic", "anti_pattern"):

@@ -1,10 +1,8 @@
 """Reflection: what successful runs of like tasks did that failed ones did not, noted as lessons that later evidence keeps or retires."""
 
 from alma import ALMA
-from alma.memory.admin.forgetting import forget
 from alma.memory.alma import opened_room
 from alma.memory.arguments import checked_name, optional_label
-from alma.memory.room import Room
 from alma.text import one_line, shortened
 from alma_knowledge.llm.configured import checked_model
 from alma_knowledge.reflection.asking import ask_for_lessons
@@ -24,7 +22,7 @@ def reflect(
     model = checked_model(alma, llm)
     before = model.used if model else None
     if not dry_run:
-        forget_orphans(room, owner)
+        forget_orphans(alma, owner)
     kinds, worths = read_kinds(room, owner, optional_label(task_type, "task_type"))
     runs = [kind.runs for kind in kinds]
     found = [_describe(kind, each) for kind, those in zip(kinds, find_differences(runs), strict=True) for each in those]
@@ -51,10 +49,10 @@ def reflect(
     )
 
 
-def forget_orphans(room: Room, agent: str) -> None:
+def forget_orphans(alma: ALMA, agent: str) -> None:
     """Erases the memories of lessons that rested on an outcome which was purged."""
-    if gone := find_orphans(room, agent):
-        forget(room, agent, memory_ids=gone, purge=True)
+    if gone := find_orphans(opened_room(alma), agent):
+        alma.forget(agent, memory_ids=gone, purge=True)
 
 
 def _describe(kind: Kind, found: Difference) -> Lesson:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.memory.episodes.records import stored_steps
-from alma.memory.outcome_projection import trial_of
 from alma.memory.room import Room
-from alma.text import one_line, shortened
+from alma.text import normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.provenance import FLAGGED, flagged
 from alma.types.stored import RecordedOutcome
@@ -75,11 +74,11 @@ def _run(one: RecordedOutcome, steps: Sequence[Mapping[str, Any]], wordings: dic
         if key := normalise(text):
             wordings[key] = one_line(text)
             keys.add(key)
-    trial, said = trial_of(one), _say(one, actions, steps)
+    task, said = str(one.body["task_description"]), _say(one, actions, steps)
     return Run(
         id=one.id,
-        task=trial.task,
-        text=trial.text,
+        task=str(one.body.get("task_id") or normalised(task)),
+        text=shortened(task, STEP_CHARS),
         actions=tuple(actions),
         keys=frozenset(keys),
         is_success=one.successes == 1.0,
