@@ -6,7 +6,7 @@ from time import perf_counter
 from pydantic import BaseModel, Field
 
 from alma.errors import ValidationError
-from alma.memory.arguments import checked_text, optional_text
+from alma.memory.arguments import checked_choice, checked_text, optional_text
 from alma.text import estimate_tokens
 from alma.types.provenance import flagged
 from alma_knowledge.compression.extractive import BINDING, Usual, choose, extract, find_kept_first, read_sentences
@@ -104,10 +104,8 @@ class MemoryCompressor:
         )
 
     def _level(self, level: CompressionLevel | str | None) -> CompressionLevel:
-        try:
-            return self._config.default_level if level is None else CompressionLevel(level)
-        except ValueError as error:
-            raise ValidationError(f"level must be one of {', '.join(CompressionLevel)}, not {level!r}") from error
+        given = self._config.default_level if level is None else level
+        return CompressionLevel(checked_choice(given, "level", [*CompressionLevel]))
 
     def _most(self, text: str, level: CompressionLevel) -> int:
         return max(1, int(estimate_tokens(text) * KEPT[level]))

@@ -10,7 +10,7 @@ from typing import Any
 from alma import ALMA
 from alma.errors import ValidationError
 from alma.memory.alma import opened_room
-from alma.memory.arguments import checked_name, optional_name
+from alma.memory.arguments import checked_choice, checked_name, optional_name
 from alma.memory.room import Room
 from alma.text import estimate_tokens, quoted
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Outcome
@@ -86,7 +86,7 @@ def compress(
     model: MeteredLLM | None = None,
 ) -> CompressReport:
     """Summarises memories older than some days, in one journal record, or with `dry_run` only says which. Sources stay as they are."""
-    room, how = opened_room(alma), _checked_strategy(strategy)
+    room, how = opened_room(alma), CompressionStrategy(checked_choice(strategy, "strategy", [*CompressionStrategy]))
     owner = None if agent is None else checked_name(agent, "agent")
     before = room.store.clock() - timedelta(days=_checked_days(older_than_days))
     skipped, items = Counter[str](), list[_Node]()
@@ -141,13 +141,6 @@ def _is_valid(room: Room, body: Mapping[str, Any]) -> bool:
 def _summary(key: str, body: Mapping[str, Any]) -> Summary:
     level, title, text, method = (str(body[name]) for name in ("level", "title", "text", "method"))
     return Summary(key, level, title, text, method, tuple(references_in(body)), tuple(body.get("children", ())))
-
-
-def _checked_strategy(strategy: object) -> CompressionStrategy:
-    try:
-        return CompressionStrategy(strategy)  # type: ignore[arg-type] # that is what is checked
-    except ValueError as error:
-        raise ValidationError(f"strategy must be one of {', '.join(CompressionStrategy)}, not {quoted(strategy)}") from error
 
 
 def _checked_days(days: object) -> float:
