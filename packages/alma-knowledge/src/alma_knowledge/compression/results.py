@@ -81,7 +81,8 @@ class CompressionResult(_Plain):
 
 @dataclass(slots=True)
 class CompressionConfig(_Plain):
-    """Settings of a compressor. Texts of fewer than `min_length_for_compression` characters stay as they are."""
+    """Settings of a compressor. Texts of fewer than `min_length_for_compression` characters stay as they are. `llm_timeout_seconds` is alma-memory's:
+    a model has a time limit of its own."""
 
     default_level: CompressionLevel = CompressionLevel.MEDIUM
     min_length_for_compression: int = 200

@@ -139,7 +139,7 @@ def _is_valid(room: Room, body: Mapping[str, Any]) -> bool:
 
 
 def _summary(key: str, body: Mapping[str, Any]) -> Summary:
-    level, title, text, method = (str(body[name]) for name in ("level", "title", "text", "method"))
+    level, title, text, method = (str(body.get(name, "")) for name in ("level", "title", "text", "method"))
     return Summary(key, level, title, text, method, tuple(references_in(body)), tuple(body.get("children", ())))
 
 
@@ -198,7 +198,7 @@ def _write(
     for node in nodes:
         _, body = known.get(node.key, (0, {}))
         if body.get("hash") == node.hash and body.get("strategy") == how:
-            node.text, node.method = str(body["text"]), str(body["method"])
+            node.text, node.method = str(body.get("text", "")), str(body.get("method", ""))
             continue
         if how is CompressionStrategy.TRUNCATE:
             node.text, node.method = truncate(said(node.memories[0])), "truncated"

@@ -51,7 +51,7 @@ class Kept:
 
 def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, Kept]:
     """Returns an agent's lessons by the key of their record, with their evidence. `worths` are those of its runs, by outcome."""
-    found = {key: (version, body) for key, version, body in room.project.records(KIND) if version and body.get("agent") == agent}
+    found = {key: (version, body) for key, version, body in room.project.records(KIND) if version and _is_own(body, agent)}
     evidence = read_evidence(room, {str(body.get("memory_id")): references_in(body) for _, body in found.values()})
     kept = {}
     for key, (version, body) in found.items():
@@ -68,6 +68,17 @@ def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, 
         )
         kept[key] = Kept(lesson, version, bool(body.get("is_retired")))
     return kept
+
+
+def _is_own(body: Mapping[str, Any], agent: str) -> bool:
+    """Returns True for the record of a lesson of an agent. A file may hold others that name memories which are none."""
+    is_one = isinstance(body.get("do"), str) is not isinstance(body.get("avoid"), str)
+    return is_one and body.get("agent") == agent and is_lesson_id(str(body.get("memory_id")))
+
+
+def is_lesson_id(memory_id: str) -> bool:
+    """Returns True for an id that only lessons have."""
+    return memory_id[14:15] == str(OWN_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,4 +257,4 @@ def find_orphans(room: Room, agent: str) -> list[str]:
     rows = room.project.listed(own, since=None, limit=2**62, newest_first=False) if own else []
     known = {str(body.get("memory_id")) for _, version, body in room.project.records(KIND) if version}
     memories = room.project.memories(rows).values()
-    return [one.id for one in memories if one.id[14] == str(OWN_VERSION) and NAMED in one.metadata and one.id not in known]
+    return [one.id for one in memories if is_lesson_id(one.id) and NAMED in one.metadata and one.id not in known]
