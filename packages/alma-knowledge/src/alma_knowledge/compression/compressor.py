@@ -5,7 +5,6 @@ from time import perf_counter
 
 from pydantic import BaseModel, Field
 
-from alma.errors import ValidationError
 from alma.memory.arguments import checked_choice, checked_text, optional_text
 from alma.text import estimate_tokens
 from alma.types.provenance import flagged
@@ -16,7 +15,6 @@ from alma_knowledge.llm import LLMError, MeteredLLM, as_llm, ask_for, fence, fin
 from alma_learning.denials import denies, telling
 from alma_learning.numbers import words_and_numbers
 
-LONGEST = 2_000_000
 
 MOSTLY = 0.75
 """Share of a sentence's words that an experience must have to say the same."""
@@ -94,8 +92,6 @@ class MemoryCompressor:
         self, content: str, level: CompressionLevel | str | None, content_type: str, usual: Usual | None
     ) -> CompressionResult:
         begun, text, wanted = perf_counter(), checked_text(content, "content"), self._level(level)
-        if len(text) > LONGEST:
-            raise ValidationError(f"content has more than {LONGEST:,} characters; compress it in parts")
         if wanted is CompressionLevel.NONE or len(text) < self._config.min_length_for_compression:
             return CompressionResult(self._memory(text, text), CompressionLevel.NONE, "none")
         summary, method, error = summarise(text, self._most(text, wanted), self._model, content_type, usual)

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from alma.text import estimate_tokens
 from alma_learning.denials import denies, telling
@@ -60,7 +61,8 @@ def extract(text: str, most: int, usual: "Usual | None" = None) -> str:
 
     First those with something that must be kept, the most of it for their length; then those whose words add most to what is covered, each word
     by its rarity, `usual` in other texts too. That is the greedy algorithm for a submodular function under a budget (Lin and Bilmes 2010,
-    "Multi-document summarization via budgeted maximization of submodular functions"). The same text gives the same summary.
+    "Multi-document summarization via budgeted maximization of submodular functions"). The same text gives the same summary. Values are
+    computed anew only where they may be the best (Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
     """
     if estimate_tokens(text) <= most:
         return text
@@ -87,17 +89,21 @@ def choose(sentences: Sequence[Sentence], most: int, usual: Usual | None = None)
     if usual is not None:
         counts, size = counts + usual.counts, size + usual.size
     weight = {stem: math.log(1 + size / count) for stem, count in counts.items()}
-    covered, said, left, chosen, spent = set[str](), set[str](), list(sentences), list[Sentence](), 0.0
+    covered, said, chosen, spent = set[str](), set[str](), list[Sentence](), 0.0
 
-    def value(each: Sentence) -> tuple[float, float, int]:
+    def rank(each: Sentence) -> tuple[float, float, int, Sentence]:
         new = sorted(each.stems - covered)
         gain = sum(weight[stem] * (NAMES if stem in each.names else 1.0) for stem in new) / each.tokens**LENGTH
-        return len(set(each.kept_first) - said) / each.tokens, gain, -each.place
+        return -len(set(each.kept_first) - said) / each.tokens, -gain, each.place, each
 
-    while left:
-        best = max(left, key=value)
-        left.remove(best)
-        if spent + best.tokens <= most:
+    heap = [rank(each) for each in sentences if each.tokens <= most]
+    heapify(heap)
+    while heap:
+        *_, best = heappop(heap)
+        current = rank(best)
+        if heap and current > heap[0]:  # what a sentence adds only falls, so the best that is still up to date is the best of all
+            heappush(heap, current)
+        elif spent + best.tokens <= most:
             chosen.append(best)
             spent += best.tokens
             covered |= best.stems
