@@ -15,7 +15,6 @@ from alma_knowledge.llm import LLMError, MeteredLLM, as_llm, ask_for, fence, fin
 from alma_learning.denials import denies, telling
 from alma_learning.numbers import words_and_numbers
 
-
 MOSTLY = 0.75
 """Share of a sentence's words that an experience must have to say the same."""
 
