@@ -6,6 +6,7 @@ import pytest
 
 from alma import ALMA, ConfigurationError, EpisodeRecord, MemoryNotFoundError
 from alma.types import AntiPattern, Heuristic
+from alma_integration import open_records
 from alma_knowledge.reflection import Lesson
 
 Play = Callable[..., EpisodeRecord]
@@ -211,3 +212,26 @@ def test_a_playbook_keeps_to_its_budget_and_leaves_out_whole_lines(alma: ALMA) -
         assert len(book) <= 4 * tokens
         assert set(book.splitlines()) <= set(whole.splitlines())
     assert alma.playbook("dev", max_tokens=400)
+
+
+def test_a_playbook_has_rules_that_were_learned_beside_lessons(alma: ALMA, played: list[str]) -> None:
+    for number in range(6):
+        alma.learn("dev", f"Write the report {number}", True, "ask for the figures first")
+    alma.reflect("dev", dry_run=False)
+
+    worked, candidates = alma.playbook("dev").split("\n\n")
+    assert "ask for the figures first: worked 6 of 6 times" in worked
+    assert "run the smoke tests" in candidates
+
+
+def test_a_record_that_names_another_memory_archives_nothing(alma: ALMA, play: Play) -> None:
+    rule = alma.add_heuristic("dev", "deploys of the shop", "run the smoke tests").id
+    forged = {"agent": "dev", "memory_id": rule, "do": "run the smoke tests", "when": "deploys", "title": "t", "because": "b"}
+    open_records(alma, "reflection.lesson").put("forged", forged)
+    for _ in range(8):
+        cite(alma, play, rule, good=False)
+
+    result = alma.reflect("dev", dry_run=False)
+
+    assert (result.known, result.retired) == ((), ())
+    assert rule in alma.retrieve("Deploy the shop: run the smoke tests", "dev").ids
