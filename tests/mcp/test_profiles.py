@@ -17,14 +17,14 @@ ISSUED = (
     "alma_link_artifact alma_get_artifacts alma_cleanup_checkpoints alma_retrieve_scoped "
     "alma_retrieve alma_learn alma_add_preference alma_add_knowledge alma_forget alma_stats alma_health alma_record_usage "
     "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo "
-    "alma_consolidate query_memory"
+    "alma_consolidate alma_reflect query_memory"
 )
 
 pytestmark = [pytest.mark.any_version, pytest.mark.anyio]
 
 
 @pytest.mark.parametrize(
-    ("profile", "most_tools", "most_tokens"), [("core", 7, 1500), ("self", 7, 1700), ("workflow", 10, 2000), ("all", 31, 6800)]
+    ("profile", "most_tools", "most_tokens"), [("core", 7, 1500), ("self", 7, 1700), ("workflow", 10, 2000), ("all", 32, 7000)]
 )
 async def test_a_profile_takes_little_of_a_models_context(alma: ALMA, profile: str, most_tools: int, most_tokens: int) -> None:
     async with Client(create_server(alma, profile=profile)) as client:

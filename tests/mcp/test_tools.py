@@ -224,6 +224,23 @@ async def test_notes_that_say_the_same_become_one_and_are_parted_by_undo(alma: A
     assert alma.get_stats().total == 2
 
 
+async def test_a_difference_between_runs_is_noted_and_undone(alma: ALMA) -> None:
+    for number in range(20):
+        with alma.episode("helena", "Test the login form") as episode:
+            for action in ("open the page", *(["wait for the form"] if number % 2 else [])):
+                episode.step(action, ok=True)
+            (episode.succeed if number % 2 else episode.fail)()
+
+    looked = answer(await call(alma, "alma_reflect", agent="helena"))
+    done = answer(await call(alma, "alma_reflect", agent="helena", dry_run=False))
+    known = answer(await call(alma, "alma_reflect", agent="helena"))["known"]
+
+    assert "wait for the form" in looked["lessons"][0]
+    assert (looked["undo_to"], done["lessons"], known) == (-1, looked["lessons"], looked["lessons"])
+    answer(await call(alma, "alma_undo", agent="helena", to=done["undo_to"], dry_run=False))
+    assert answer(await call(alma, "alma_reflect", agent="helena"))["known"] == []
+
+
 async def test_forgetting_by_id_reaches_own_memories_and_the_users_wishes_alone(alma: ALMA) -> None:
     others = alma.learn("victor", "Deploy", "success", "blue-green").id
     wish = alma.add_user_preference("maria", "reports", "Short").id
@@ -346,7 +363,10 @@ def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", sorted({*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_settle", "alma_stats", "alma_undo"})
+    "tool",
+    sorted(
+        {*CALLS_OF_AGENTS, *CALLS_OF_NO_AGENT} - {"alma_consolidate", "alma_reflect", "alma_settle", "alma_stats", "alma_undo"}
+    ),
 )
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:
@@ -391,6 +411,7 @@ async def test_a_client_of_one_user_changes_nothing_of_another(alma: ALMA) -> No
         ("alma_forget", {"older_than_days": 0}),
         ("alma_undo", {"to": 0, "dry_run": False}),
         ("alma_consolidate", {}),
+        ("alma_reflect", {}),
     ):
         assert "reaches all users" in refusal(await call(alma, tool, otto, **arguments))
     assert "for another user" in refusal(await call(alma, "alma_settle", otto, episode_id=episode.id, outcome="failure"))

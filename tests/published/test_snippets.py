@@ -262,7 +262,6 @@ print(f"Extracted {results['extracted_count']} facts")
 
 NOT_TAKEN = [
     ("from alma.graph import EntityExtractor, create_graph_backend", CONFIG, "`alma.graph`"),
-    (OPEN, block("compression: {enabled: true, strategy: summarize}"), "`compression:`"),
     (OPEN, block("federation: {enabled: true, peers: [{url: 'https://team-alma.example.com'}]}"), "`federation:`"),
     ("from alma import CompressionStrategy", CONFIG, "`CompressionStrategy`"),
     ("from alma import MultiModalMemory", CONFIG, "`MultiModalMemory`"),

@@ -53,6 +53,7 @@ CALLS_OF_AGENTS: dict[str, dict[str, Any]] = {
     "alma_forget": {},
     "alma_history": {"memory_id": "x"},
     "alma_consolidate": {},
+    "alma_reflect": {},
     "alma_undo": {"to": 0},
 }
 """A call of each tool that an agent calls, without its agent."""

@@ -154,6 +154,8 @@ class Shop:
             "check": {"agent": "helena", "action": "Deploy"},
             "assess": {"strategy": "blue-green", "context": "Deploy", "agent": "helena"},
             "consolidate": {"agent": "helena"},
+            "reflect": {"agent": "helena"},
+            "playbook": {"agent": "helena"},
             "get_episode": {"episode_id": episode},
             "get": {"memory_id": memory, "agent": "helena"},
             "history": {"memory_id": memory},

@@ -181,6 +181,17 @@ class Consolidated(_Answer):
     undo_to: Annotated[int, Field(description="For alma_undo; -1 if nothing was merged.")] = -1
 
 
+class Reflected(_Answer):
+    """Lessons of your runs: new ones, known ones, and the ids of those that later runs refuted."""
+
+    runs: int
+    lessons: list[str]
+    known: list[str]
+    retired: list[str]
+    dry_run: bool
+    undo_to: Annotated[int, Field(description="For alma_undo; -1 if nothing was noted.")] = -1
+
+
 class Saved(_Answer):
     """A checkpoint that was stored. `number` counts those of the workflow."""
 

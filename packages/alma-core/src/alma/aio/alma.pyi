@@ -21,7 +21,9 @@ import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
 import alma_events.reading
+import alma_knowledge.compression.results
 import alma_knowledge.consolidation.results
+import alma_knowledge.reflection.results
 import collections.abc
 import datetime
 import os
@@ -292,6 +294,16 @@ class AsyncALMA(AsyncAdmin):
         workflow as the user has it."""
     async def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+    async def compress(self, older_than_days: float | None = None, strategy: str | None = None, preserve_high_confidence: bool | None = None, dry_run: bool = True, *, agent: str | None = None, llm: object = None) -> alma_knowledge.compression.results.CompressReport:
+        """Summarises memories older than `older_than_days`, 30 by default, and with `dry_run=False` keeps the summaries, in one journal record
+        that `undo` takes back. The memories stay as they are, and stay what is searched.
+
+        `strategy` is "summarize" (sentences that matter, a third of the tokens), "truncate" (the beginning), "hierarchical" (each week and each
+        domain, too) or "none"; what is left out is that of the configuration's block `compression`. Preferences, rules, suspicious and short
+        memories are left alone, and with `preserve_high_confidence`, true by default, facts of a confidence above .9. `llm` is any model that
+        `as_llm` takes, or `True` for that of the configuration: its words are taken only where the memory bears them out.
+
+        `alma.compression.read_summaries` returns what is kept and still valid. A summary goes with each memory that it names when that is purged."""
     async def consolidate(self, agent: str, kind: str | alma.types.kinds.MemoryType | None = None, threshold: float = 0.85, use_llm: bool = False, dry_run: bool = True) -> alma_knowledge.consolidation.results.ConsolidationResult:
         """Finds stated memories of an agent that say the same, and with `dry_run=False` merges them, in one journal record that `undo` takes
         back.
@@ -418,6 +430,10 @@ class AsyncALMA(AsyncAdmin):
         stated.
 
         `MemoryNotFoundError` if there is no such memory."""
+    async def playbook(self, agent: str, max_tokens: int = 1000) -> str:
+        """Returns the rules and lessons of an agent for a prompt, in sections, the best first, within `max_tokens`; "" where there are none.
+
+        Tokens are estimated as by `alma.text.estimate_tokens`. A line that does not fit is left out whole."""
     @property
     def project_id(self) -> str: ...
     async def provenance(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> alma.types.provenance.MemoryProvenance:
@@ -439,6 +455,17 @@ class AsyncALMA(AsyncAdmin):
 
         With `used_memory_ids=None` the usage is unknown, and nothing is counted. Ids that the agent cannot see are reported and logged,
         not raised. `memory_type` and `query` are not needed: ids are unique."""
+    async def reflect(self, agent: str, task_type: str | None = None, llm: object = None, dry_run: bool = True) -> alma_knowledge.reflection.results.ReflectionResult:
+        """Finds which actions go with success and which with failure on like tasks, and with `dry_run=False` notes them as lessons, in one
+        journal record that `undo` takes back.
+
+        Runs are the agent's judged outcomes, with the steps of their episodes; `task_type` selects tasks of one stated type. A difference is
+        noted if an exact test finds less than one by chance in 20 reflections. `llm` is any model that `as_llm` takes, or `True` for that of the
+        configuration: it words at most 3 lessons for each kind of task, which may say no more than the runs that they cite.
+
+        A lesson is a stated heuristic or anti-pattern, shown like any other. Only later episodes in which it was shown and cited count for it or
+        against it; what they refute is archived by the next reflection. The same lesson is noted once, and not again after an undo.
+        `ConfigurationError` for `llm=True` where none is configured."""
     async def register_memory_type(self, kind: alma.types.custom.CustomMemoryType) -> alma.types.custom.CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
 

@@ -18,8 +18,9 @@ from alma.text import name_nearest, quoted, shortened
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("compression", "federation", "graph")
+RESERVED = ("federation", "graph")
 OF_PACKAGES = {
+    "compression": ("alma_knowledge.compression.configured", "check_compression", "knowledge", "compression is"),
     "llm": ("alma_knowledge.llm.configured", "check_llm", "knowledge", "language models are"),
     "webhooks": ("alma_events.webhooks.configured", "check_webhooks", "events", "webhooks are"),
 }

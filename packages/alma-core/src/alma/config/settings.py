@@ -315,6 +315,7 @@ class Settings(Value):
     server: dict[str, Any] | None = None
     llm: dict[str, Any] | None = Field(default=None, repr=False)
     webhooks: tuple[dict[str, Any], ...] = Field(default=(), repr=False)
+    compression: dict[str, Any] | None = None
 
     @property
     def embedder_options(self) -> dict[str, dict[str, object]]:

@@ -124,7 +124,7 @@ class ALMA(Recording):
             encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
-            llm=settings.llm,
+            blocks={"compression": settings.compression, "llm": settings.llm},
             create=create,
         )
         return cls(opening.first_room(store, settings.project_id))
@@ -394,10 +394,10 @@ def open_records(alma: ALMA, kind: str) -> Records:
     return Records(checked_alma(alma)._room, checked_kind(kind))
 
 
-def configured_llm(alma: ALMA) -> tuple[Mapping[str, object] | None, Path]:
-    """Returns the block `llm` of the configuration that a memory was opened with, for packages that ask a language model, and its folder."""
+def configured_block(alma: ALMA, name: str) -> tuple[Mapping[str, object] | None, Path]:
+    """Returns a block of a package in the configuration that a memory was opened with, and the folder of the store."""
     store = checked_alma(alma)._room.latest.store
-    return store.llm, store.folder
+    return store.blocks.get(name), store.folder
 
 
 def release_project(alma: ALMA) -> None:

@@ -31,6 +31,8 @@ HARNESS_METHODS = (
     "wakeup",
 )
 
+KNOWLEDGE_METHODS = ("compress", "consolidate", "playbook", "reflect")
+
 
 def _load(name: str) -> Callable[..., Any]:
     """Returns the method as the package has it, with the one wrapper of the methods of `ALMA`."""
@@ -45,7 +47,7 @@ def _load_events(name: str) -> Callable[..., Any]:
 
 
 def _load_knowledge(name: str) -> Callable[..., Any]:
-    methods = extension("alma_knowledge.consolidation.methods", "knowledge", "consolidation is").KnowledgeMethods
+    methods = extension("alma_knowledge.methods", "knowledge", "consolidation, compression and reflection are").KnowledgeMethods
     method: Callable[..., Any] = getattr(methods, name)
     return operation(method)
 
@@ -53,11 +55,11 @@ def _load_knowledge(name: str) -> Callable[..., Any]:
 if TYPE_CHECKING:
     from alma_events.methods import EventMethods as EventMethods
     from alma_harness.methods import HarnessMethods as HarnessMethods
-    from alma_knowledge.consolidation.methods import KnowledgeMethods as KnowledgeMethods
+    from alma_knowledge.methods import KnowledgeMethods as KnowledgeMethods
 else:
     EventMethods = type("EventMethods", (), {"events": LateMethod(_load_events)})
     HarnessMethods = type("HarnessMethods", (), {name: LateMethod(_load) for name in HARNESS_METHODS})
-    KnowledgeMethods = type("KnowledgeMethods", (), {"consolidate": LateMethod(_load_knowledge)})
+    KnowledgeMethods = type("KnowledgeMethods", (), {name: LateMethod(_load_knowledge) for name in KNOWLEDGE_METHODS})
 
 
 class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods):

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from alma import ALMA
 from alma.config.loading import settings_block
 from alma.errors import ConfigurationError
-from alma.memory.alma import configured_llm
+from alma.memory.alma import configured_block
+from alma_knowledge.llm.calling import as_llm
 from alma_knowledge.llm.metering import Budget, DailyUsage, MeteredLLM
 
 USAGE_FILE = "llm_usage.db"
@@ -53,7 +54,7 @@ def check_llm(given: object, prefix: str = "") -> LLMSettings:
 
 def open_llm(alma: ALMA) -> MeteredLLM | None:
     """Returns the model that the configuration of a memory names, within its budget; `None` where it names none. Asks nothing."""
-    block, folder = configured_llm(alma)
+    block, folder = configured_block(alma, "llm")
     if block is None:
         return None
     from alma_knowledge.llm.endpoints import create_llm  # needs the extra `llm`
@@ -62,3 +63,15 @@ def open_llm(alma: ALMA) -> MeteredLLM | None:
     options = settings.model_dump(exclude_none=True, exclude={"provider", "budget"})
     budget = Budget(**settings.budget.model_dump())
     return MeteredLLM(create_llm(settings.provider, **options), budget, DailyUsage(folder / USAGE_FILE))
+
+
+def checked_model(alma: ALMA, llm: object) -> MeteredLLM | None:
+    """Returns the model of the configuration for `True`, none for `None` and `False`, else that of the caller."""
+    if llm is None or llm is False:
+        return None
+    if llm is True:
+        model = open_llm(alma)
+        if model is None:
+            raise ConfigurationError("llm=True needs a language model: name one in the block llm of the configuration")
+        return model
+    return llm if isinstance(llm, MeteredLLM) else MeteredLLM(as_llm(llm))

@@ -6,7 +6,7 @@ Known misses: roles exchanged ("Bob owns it", "Bob is owned by it"), and a denia
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,10 +91,11 @@ class _Read:
         return set(self.words) & CONDITIONS
 
 
-def find_invented(text: str, sources: Sequence[str]) -> tuple[str, ...]:
+def find_invented(text: str, sources: Sequence[str], *, given: Collection[str] = ()) -> tuple[str, ...]:
     """Returns what a text says that none of its sources does, or says the contrary of, in words; nothing if it may be trusted.
 
-    A condition of the sources that the text leaves out is among it: without it the text says more than they do.
+    A condition of the sources that the text leaves out is among it: without it the text says more than they do. `given` are words of conditions
+    that need no source.
     """
     mine, theirs = _Read(text), _Read("\n".join(sources))
     found = [f"the number {number} is in no source" for number in numbers_apart(mine.numbers, theirs.numbers)[0]]
@@ -103,7 +104,7 @@ def find_invented(text: str, sources: Sequence[str]) -> tuple[str, ...]:
         found.append("it denies something, and no source does")
     elif contradicts(mine.denied, mine.said, theirs.denied, theirs.said):
         found.append("it denies what a source says, or says what a source denies")
-    unmet = {*_unmet(mine.conditions, theirs.conditions), *_strange(mine, theirs)}
+    unmet = {*_unmet(mine.conditions, theirs.conditions), *_strange(mine, theirs)}.difference(given)
     found += [f"the condition {word!r} is in no source" for word in sorted(unmet)]
     meant = set[str]().union(*(one.conditions for one in map(_Read, sentences_of(theirs.text)) if _is_about(mine, one)))
     return (*found, *(f"the condition {word!r} of a source is lost" for word in _unmet(meant, mine.conditions)))

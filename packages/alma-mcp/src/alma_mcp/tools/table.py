@@ -75,6 +75,7 @@ TOOLS = {
             is_idempotent=True,
             needs="forget",
         ),
+        ToolSpec("alma_reflect", "Note lessons", upkeep.reflect, is_idempotent=True),
         ToolSpec("alma_undo", "Undo", upkeep.undo, is_destructive=True, needs="forget"),
     )
 }

@@ -11,7 +11,7 @@ from alma.errors import MemoryNotFoundError, ValidationError
 from alma.types import UserPreference
 from alma.types.reports import ForgetReport
 from alma_access import ANY, Access
-from alma_mcp.answers import Change, Consolidated, Counts, Forgotten, Health, History, Undone
+from alma_mcp.answers import Change, Consolidated, Counts, Forgotten, Health, History, Reflected, Undone
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import Agent, MemoryId, Unneeded, UserId
 
@@ -153,6 +153,27 @@ def consolidate(
         memories_processed=found.memories_processed,
         merged=[each["merged_from"] for each in found.merge_details],
         unsure=[each["ids"] for each in found.unsure][:MOST_UNSURE],
+        dry_run=dry_run,
+        undo_to=-1 if found.journal_seq is None else found.journal_seq - 1,
+    )
+
+
+def reflect(
+    calls: Calls,
+    agent: Agent = None,
+    task_type: Annotated[str | None, Field(description="Only tasks of this type.")] = None,
+    dry_run: DryRun = True,
+) -> Reflected:
+    """Use to see what your successful runs did that failed ones did not, and to note it as lessons. Look first: dry_run is the default."""
+    who = calls.access
+    owner = who.as_agent(agent)
+    who.require_all_users("reflect")
+    found = calls.alma.reflect(owner, task_type, dry_run=dry_run)
+    return Reflected(
+        runs=found.runs,
+        lessons=[str(each) for each in found.lessons],
+        known=[str(each) for each in found.known],
+        retired=list(found.retired),
         dry_run=dry_run,
         undo_to=-1 if found.journal_seq is None else found.journal_seq - 1,
     )

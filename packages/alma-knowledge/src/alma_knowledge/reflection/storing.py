@@ -1,0 +1,260 @@
+"""Lessons as they are kept: a memory that is shown and cited like any other, and a small record beside it that names what it was made of."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from alma.memory.learn.adding import checked_entry
+from alma.memory.learn.storing import Entry, embed, put
+from alma.memory.room import Room
+from alma.types.episodes import END, EPISODE
+from alma.types.identity import from_micros
+from alma.types.kinds import WORTH, Verdict
+from alma.types.memories import AntiPattern, Heuristic
+from alma.types.package_records import references_in
+from alma.types.provenance import FLAGGED
+from alma_knowledge.consolidation.sameness import Verdict as Sameness
+from alma_knowledge.consolidation.sameness import compare
+from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED, Evidence, Lesson, Rejected
+from alma_learning import interval, normalise
+from alma_learning.estimate import HALF_LIFE
+from alma_learning.proof import LEAST_TASKS, LEVEL
+from alma_learning.trials import OWN_WORD
+
+KIND = "reflection.lesson"
+OPERATION = "reflect"
+"""The operation of the journal record."""
+
+CONFIDENCE = 0.5
+SOURCE = "agent"
+"""A lesson is the agent's own word, whoever judged the runs."""
+
+OWN_VERSION = 8
+"""Version of the UUIDs of lessons, which no other memory has."""
+
+NAMED = "lesson"
+"""Key of the metadata of a lesson's memory: its title, reason and method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A lesson that is stored, with the version of its record, and whether it was retired before."""
+
+    lesson: Lesson
+    version: int
+    is_retired: bool
+
+
+def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, Kept]:
+    """Returns an agent's lessons by the key of their record, with their evidence. `worths` are those of its runs, by outcome."""
+    found = {key: (version, body) for key, version, body in room.project.records(KIND) if version and _is_own(body, agent)}
+    evidence = read_evidence(room, {str(body.get("memory_id")): references_in(body) for _, body in found.values()})
+    kept = {}
+    for key, (version, body) in found.items():
+        own = evidence.get(str(body.get("memory_id")), ())
+        texts: dict[str, Any] = {name: str(body.get(name, "")) for name in ("title", "when", "because", "method")}
+        lesson = Lesson(
+            id=str(body.get("memory_id")),
+            do=body.get("do"),
+            avoid=body.get("avoid"),
+            cites=tuple(one for one in references_in(body) if one != body.get("memory_id")),
+            status=RETIRED if body.get("is_retired") else judge(own, _rate_of_others(worths, own)),
+            evidence=Evidence(sum(each.worth for each in own), len(own)),
+            **texts,
+        )
+        kept[key] = Kept(lesson, version, bool(body.get("is_retired")))
+    return kept
+
+
+def _is_own(body: Mapping[str, Any], agent: str) -> bool:
+    """Returns True for the record of a lesson of an agent. A file may hold others that name memories which are none."""
+    is_one = isinstance(body.get("do"), str) is not isinstance(body.get("avoid"), str)
+    return is_one and body.get("agent") == agent and is_lesson_id(str(body.get("memory_id")))
+
+
+def is_lesson_id(memory_id: str) -> bool:
+    """Returns True for an id that only lessons have."""
+    return memory_id[14:15] == str(OWN_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A judged episode in which a lesson was shown and cited."""
+
+    at: int
+    outcome: str
+    task: str
+    worth: float
+    is_own_word: bool
+
+
+def read_evidence(room: Room, made_of: Mapping[str, Collection[str]]) -> Mapping[str, Sequence[Cited]]:
+    """Returns the judged episodes in which lessons were shown and cited, oldest first, by the id of the lesson.
+
+    `made_of` has the outcomes that each lesson was made of: these are none of its evidence.
+    """
+    found = defaultdict[str, list[Cited]](list)
+    endings = {key: body for key, _, body in room.project.records(END) if made_of.keys() & set(body.get("credited", ()))}
+    for key, (_, opening) in room.project.record(EPISODE, endings).items():
+        ending = endings[key]
+        worth = WORTH.get(Verdict(ending["outcome"])) if ending.get("outcome") in set(Verdict) else None
+        shown = {one[0] for one in opening.get("shown", ())}
+        for one in made_of.keys() & shown & set(ending["credited"]):
+            if worth is not None and ending.get("outcome_id") not in made_of[one]:
+                is_own = ending.get("verdict_source") in OWN_WORD
+                found[one].append(
+                    Cited(
+                        int(ending["ended_at"]), str(ending.get("outcome_id")), normalise(str(opening.get("task"))), worth, is_own
+                    )
+                )
+    return {key: sorted(each, key=lambda one: one.at) for key, each in found.items()}
+
+
+def _rate_of_others(worths: Mapping[str, float], cited: Iterable[Cited]) -> float:
+    """Returns the rate of success of the runs that did not cite a lesson; a half without any."""
+    citing = {one.outcome for one in cited}
+    others = [worth for key, worth in worths.items() if key not in citing]
+    return sum(others) / len(others) if others else 0.5
+
+
+def judge(cited: Sequence[Cited], base: float) -> str:
+    """Returns what evidence makes of a lesson, oldest first. `base` is the agent's rate of success without it.
+
+    Likely: of one vote for each task, its first by more than an agent's own word, at least three, and more of them are successes than `base`
+    explains, at every look with at most 5 % of error: see `_log_e`. Retired: later runs count more (half as much after 8), their rate is at
+    most `base`, and its whole 95 % interval (`alma_learning.estimate.bound`) below `base` or a half.
+    """
+    weights = [0.5 ** (age / HALF_LIFE) for age in range(len(cited) - 1, -1, -1)]
+    won, trials = sum(w * one.worth for w, one in zip(weights, cited, strict=True)), sum(weights)
+    if trials and won <= base * trials and interval(won, trials)[1] < max(base, 0.5):
+        return RETIRED
+    votes: dict[str, float] = {}
+    for one in cited:
+        if not one.is_own_word:
+            votes.setdefault(one.task, one.worth)
+    successes = sum(votes.values())
+    is_better = successes > base * len(votes) and _log_e(successes, len(votes) - successes, base) >= -math.log(LEVEL)
+    return LIKELY if is_better and len(votes) >= LEAST_TASKS else CANDIDATE
+
+
+def _log_e(successes: float, failures: float, base: float) -> float:
+    """Returns the logarithm of the e-value of "another rate than `base`": the likelihood averaged over Jeffreys' prior, over that of `base`.
+
+    Its expectation is 1 at every look where the rate is `base` (Ville 1939; Robbins 1970, "Statistical methods related to the law of the
+    iterated logarithm", Annals of Mathematical Statistics 41).
+    """
+    averaged = (
+        math.lgamma(successes + 0.5) + math.lgamma(failures + 0.5) - math.lgamma(successes + failures + 1) - math.log(math.pi)
+    )
+    bounded = min(max(base, 0.05), 0.95)
+    return averaged - successes * math.log(bounded) - failures * math.log(1 - bounded)
+
+
+def name_lessons(room: Room, agent: str, lessons: Iterable[Lesson], kept: Mapping[str, Kept]) -> Iterator[tuple[str, Lesson]]:
+    """Yields the lessons that are new, with the key of their record, which gives their id. One that a person took back is not new."""
+    taken = {key: each.lesson for key, each in kept.items()}
+    for each in lessons:
+        if any(is_same(each, other) for other in taken.values()):
+            continue
+        parts = [agent, str(each.do is None), normalise(each.action), min(each.cites)]
+        key, memory_id = _key(parts)
+        while room.project.was_purged(memory_id):  # with an outcome that it was made of; others say the same
+            parts.append("")
+            key, memory_id = _key(parts)
+        if not any(True for _ in room.project.entries(memory_ids=[f"record/{KIND}/{key}"])):
+            taken[key] = replace(each, id=memory_id)
+            yield key, taken[key]
+
+
+def _key(parts: Sequence[str]) -> tuple[str, str]:
+    """Returns the key of a lesson's record, and the id of its memory."""
+    key = sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return key, str(UUID(f"{key[:12]}{OWN_VERSION}{key[13:16]}8{key[17:]}"))
+
+
+def is_same(one: Lesson, other: Lesson) -> bool:
+    """Returns True if two lessons say the same of the same runs."""
+    if (one.do is None) != (other.do is None) or set(one.cites).isdisjoint(other.cites):
+        return False
+    return normalise(one.action) == normalise(other.action) or compare(one.action, other.action) is Sameness.SAME
+
+
+def check_entries(
+    room: Room, agent: str, named: Iterable[tuple[str, Lesson]]
+) -> tuple[dict[str, tuple[Lesson, Entry]], list[Rejected]]:
+    """Returns the lessons with the memories to store, and those that are suspicious or may not be stored."""
+    entries, rejected = dict[str, tuple[Lesson, Entry]](), list[Rejected]()
+    for key, lesson in named:
+        try:
+            entry = checked_entry(room, _memory(room, agent, lesson))
+            reason = entry.memory.metadata.get(FLAGGED)
+        except ValueError as error:
+            reason = str(error)
+        if reason:
+            rejected.append(Rejected(lesson=lesson.title, reason=f"it is suspicious: it {reason}"))
+        else:
+            entries[key] = (lesson, entry)
+    return entries, rejected
+
+
+def _memory(room: Room, agent: str, lesson: Lesson) -> Heuristic | AntiPattern:
+    at = from_micros(room.now())
+    told = {"title": lesson.title, "because": lesson.because, "method": lesson.method}
+    base: dict[str, Any] = {
+        "id": lesson.id,
+        "agent": agent,
+        "project_id": room.name,
+        "confidence": CONFIDENCE,
+        "created_at": at,
+        "updated_at": at,
+        "metadata": {NAMED: told, "source": SOURCE},
+    }
+    if lesson.do is not None:
+        return Heuristic(**base, condition=lesson.when, strategy=lesson.do, last_validated=at)
+    return AntiPattern(**base, pattern=lesson.action, why_bad=lesson.because, last_seen=at)
+
+
+def store(
+    room: Room, agent: str, entries: Mapping[str, tuple[Lesson, Entry]], retired: Mapping[str, Kept]
+) -> tuple[int | None, list[Lesson]]:
+    """Stores lessons and retires others in one journal record, and returns its number and what was stored.
+
+    A lesson that rests on an outcome which is gone meanwhile is left out.
+    """
+    if not entries and not retired:
+        return None, []
+    vectors, at, done = embed(room, [entry for _, entry in entries.values()]), room.now(), list[Lesson]()
+    with room.project.write(actor=agent, operation=OPERATION, at=at) as write:
+        there = write.stored.find({one for lesson, _ in entries.values() for one in lesson.cites})
+        for key, (lesson, entry) in entries.items():
+            if all(one in there for one in lesson.cites):
+                put(write, entry, vectors, at=at)
+                body = room.store.redaction.value(_body(agent, lesson))
+                write.put_record(KIND, key, body, version=0)
+                done.append(lesson)
+        places = write.stored.find([each.lesson.id for each in retired.values()])
+        for key, each in retired.items():
+            write.put_record(KIND, key, {**_body(agent, each.lesson), "is_retired": True}, version=each.version)
+            if each.lesson.id in places and not places[each.lesson.id].is_archived:
+                write.change_memory(each.lesson.id, archived_at=at)
+        return write.seq, done
+
+
+def _body(agent: str, lesson: Lesson) -> dict[str, Any]:
+    names = ("title", "when", "do", "avoid", "because", "method")
+    texts = {name: value for name in names if (value := getattr(lesson, name)) is not None}
+    return {"agent": agent, "memory_id": lesson.id, "references": [lesson.id, *lesson.cites], **texts}
+
+
+def find_orphans(room: Room, agent: str) -> list[str]:
+    """Returns the ids of memories of lessons whose record was erased with an outcome that they were made of."""
+    scope = room.scopes.readable(agent=agent, user_id=None, include_shared=False)
+    own = [row for row, one in scope.by_row.items() if one.agent == agent and one.kind in ("heuristic", "anti_pattern")]
+    rows = room.project.listed(own, since=None, limit=2**62, newest_first=False) if own else []
+    known = {str(body.get("memory_id")) for _, version, body in room.project.records(KIND) if version}
+    memories = room.project.memories(rows).values()
+    return [one.id for one in memories if is_lesson_id(one.id) and NAMED in one.metadata and one.id not in known]
