@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
-from alma.errors import ConfigurationError, ValidationError
+from alma.errors import ConfigurationError, MemoryNotFoundError, ValidationError
 from alma.extraction import (
     AutoLearner,
     ExtractedFact,
@@ -324,3 +324,22 @@ def test_a_conversation_that_states_nothing_is_no_error(alma: ALMA) -> None:
     results = learn(alma, [user("Hi!"), assistant("Hello, how can I help?")])
     assert (results["extracted_count"], results["rejected"], results["committed"]) == (0, [], [])
     assert learn(alma, [])["extracted_count"] == 0
+
+
+def test_facts_go_with_the_conversation_that_they_are_of(alma: ALMA) -> None:
+    conversation, other = (alma.add_conversation(LONG, "helena", session_id=name) for name in ("monday", "tuesday"))
+    told = AutoLearner(alma).learn_from_conversation(LONG, "helena", "ann", conversation_id=conversation.id)
+    ids = {each["id"] for each in told["committed"]}
+    alma.purge([other.id])
+    assert {alma.get(each).id for each in ids} == ids
+
+    purged = alma.purge([conversation.id])
+    assert set(purged.memory_ids) == {conversation.id, *ids}
+    assert alma.list_memories() == []
+    assert alma.verify().problems == ()
+
+
+def test_a_conversation_that_is_not_stored_is_no_source(alma: ALMA) -> None:
+    with pytest.raises(MemoryNotFoundError):
+        AutoLearner(alma).learn_from_conversation(LONG, "helena", conversation_id="none")
+    assert alma.list_memories() == []

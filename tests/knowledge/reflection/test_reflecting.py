@@ -97,8 +97,11 @@ def test_a_lesson_that_was_forgotten_does_not_come_back(alma: ALMA, played: list
 def test_a_lesson_goes_with_an_outcome_that_is_purged(alma: ALMA, played: list[str]) -> None:
     (lesson,) = alma.reflect("dev", dry_run=False).lessons
 
-    alma.purge(played)
+    purged = alma.purge(played)
 
+    assert lesson.id in purged.memory_ids
+    with pytest.raises(MemoryNotFoundError):
+        alma.get(lesson.id)
     assert alma.playbook("dev") == ""
     assert (notes(alma), alma.reflect("dev", dry_run=False).known) == ([], ())
     with pytest.raises(MemoryNotFoundError, match="purged"):

@@ -23,9 +23,13 @@ REFERENCES = "references"
 """The key of a body that lists the ids of the memories that a record says something of."""
 
 
-def references_in(body: Mapping[str, Any]) -> Collection[str]:
-    """Returns the ids of the memories that a stored record says something of."""
-    named = body.get(REFERENCES)
+MADE = "made"
+"""The key of a body that lists the ids of memories which were made of its `references`: they are purged with any of these."""
+
+
+def references_in(body: Mapping[str, Any], key: str = REFERENCES) -> Collection[str]:
+    """Returns the ids of the memories that a stored record says something of, or with `MADE` of those that were made of them."""
+    named = body.get(key)
     return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
 
 

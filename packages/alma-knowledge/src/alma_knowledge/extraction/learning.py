@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -15,13 +16,14 @@ from alma.memory.arguments import checked_items, checked_name, checked_time, opt
 from alma.text import normalised, telling_words
 from alma.types import Memory
 from alma.types.kinds import VerdictSource
+from alma.types.package_records import MADE, REFERENCES
 from alma_knowledge.extraction.facts import ExtractedFact, ExtractionResult, FactExtractor, FactType
 from alma_knowledge.extraction.model import LLMFactExtractor
 from alma_knowledge.extraction.rules import USERS, RuleBasedExtractor, read_messages
 
 _LOG = logging.getLogger("alma")
 SOURCE = "extracted"
-KIND = "knowledge.extraction"
+KIND, SOURCE_KIND = "knowledge.extraction", "knowledge.source"
 RULES = ("auto", "rule-based")
 _ITEM = re.compile(r"item (\d+): (.*?)(?:; nothing was stored)*", re.DOTALL)
 MOST_COMPARED = 1_000
@@ -68,11 +70,13 @@ class AutoLearner:
         *,
         at: datetime | None = None,
         session_id: str | None = None,
+        conversation_id: str | None = None,
     ) -> dict[str, Any]:
         """Stores the facts of a conversation in one transaction, and returns what became of each.
 
         With a `user_id` all of it belongs to that user; preferences need one. `at` is when it took place, now by default; `session_id` your name
-        for it, which `provenance` shows. The same conversation again, also one that has grown, adds only what is new.
+        for it, which `provenance` shows. `conversation_id` is the memory that holds the conversation, if one does: its purge erases the facts, too.
+        `MemoryNotFoundError` if there is none. The same conversation again, also one that has grown, adds only what is new.
 
         Keys: `extracted_count, valid_count, committed_count, rejected_count`, `committed` with the text and id of each, `rejected` with text and
         reason, `valid_facts`, `method` ("rules", "llm" or which failed), `problems`, `tokens_used`, `extraction_time_ms`.
@@ -80,6 +84,7 @@ class AutoLearner:
         owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
         moment, session = checked_time(at, "at"), optional_label(session_id, "session_id")
         commits = self._commits if commit is None else commit
+        source = None if conversation_id is None else self._alma.get(conversation_id).id
         given = self._redacted(messages)
         origins = _origins(given)
         marks = [_id_of(owner, user or "", origin) for origin in origins] if self._asks_a_model and commits else []
@@ -107,7 +112,7 @@ class AutoLearner:
             made[memory.id] = fact, memory
         committed: list[dict[str, str]] = []
         if commits:
-            stored, refused = self._store([memory for _, memory in made.values()])
+            stored, refused = self._store([memory for _, memory in made.values()], source)
             rejected += [_refused(made[name][0], reason) for name, reason in refused.items()]
             committed = [{"fact": made[name][0].content, "id": as_stored} for name, as_stored in stored.items()]
             if marks and not result.problems and all(reason == KNOWN for reason in refused.values()):
@@ -151,6 +156,16 @@ class AutoLearner:
         except ConflictError:
             _LOG.debug("another caller has marked the conversation as read")
 
+    def _name_source(self, source: str, made: Iterable[Memory]) -> None:
+        """Notes, before they are stored, of which conversation facts are made."""
+        records = open_records(self._alma, SOURCE_KIND)
+        for memory in made:
+            key = _id_of(source, memory.id)
+            if records.get(key) is None:
+                with suppress(ConflictError):  # another caller noted the same
+                    whose = {"agent": memory.agent, "user_id": memory.user_id}
+                    records.put(key, {**whose, REFERENCES: [source], MADE: [memory.id]})
+
     def _extract(self, messages: list[dict[str, str]], at: datetime | None) -> ExtractionResult:
         if isinstance(self._extractor, LLMFactExtractor):
             return self._extractor.extract(messages, at=at)
@@ -191,7 +206,7 @@ class AutoLearner:
         after = timedelta(microseconds=turn if isinstance(turn, int) else 0)
         return _memory(fact, known, min(at or now, datetime.max.replace(tzinfo=UTC) - after) + after)
 
-    def _store(self, made: list[Memory]) -> tuple[dict[str, str], dict[str, str]]:
+    def _store(self, made: list[Memory], source: str | None) -> tuple[dict[str, str], dict[str, str]]:
         """Stores memories in one transaction. Returns the ids of those that are stored, and the reasons of the others, by their ids as given."""
         refused: dict[str, str] = {}
         chosen: dict[str, Memory] = {}
@@ -201,6 +216,8 @@ class AutoLearner:
                 refused[memory.id] = KNOWN
             else:
                 chosen[memory.id] = new
+        if source is not None:
+            self._name_source(source, chosen.values())
         while chosen:
             try:
                 self._alma.add_many(chosen.values())

@@ -6,7 +6,6 @@ from alma.memory.arguments import checked_count, checked_name
 from alma.text import estimate_tokens
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.prompt import note
-from alma_knowledge.reflection.reflecting import forget_orphans
 from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED
 from alma_knowledge.reflection.runs import read_kinds
 from alma_knowledge.reflection.storing import read_kept
@@ -26,7 +25,6 @@ def playbook(alma: ALMA, *, agent: str, max_tokens: int) -> str:
     """Returns the lines of an agent's rules and lessons, in sections, the best first, within `max_tokens`; "" where there are none."""
     room, owner = opened_room(alma), checked_name(agent, "agent")
     most = checked_count(max_tokens, "max_tokens", largest=MOST_TOKENS)
-    forget_orphans(alma, owner)
     lessons = {each.lesson.id: each.lesson for each in read_kept(room, owner, read_kinds(room, owner, None)[1]).values()}
     ranked = []
     for kind in ("heuristic", "anti_pattern"):

@@ -9,7 +9,7 @@ from alma_knowledge.reflection.asking import ask_for_lessons
 from alma_knowledge.reflection.contrasts import Difference, find_differences
 from alma_knowledge.reflection.results import RETIRED, Lesson, ReflectionResult
 from alma_knowledge.reflection.runs import Kind, read_kinds
-from alma_knowledge.reflection.storing import check_entries, find_orphans, name_lessons, read_kept, store
+from alma_knowledge.reflection.storing import check_entries, name_lessons, read_kept, store
 
 TASK_CHARS = 120
 
@@ -21,8 +21,6 @@ def reflect(
     room, owner = opened_room(alma), checked_name(agent, "agent")
     model = checked_model(alma, llm)
     before = model.used if model else None
-    if not dry_run:
-        forget_orphans(alma, owner)
     kinds, worths = read_kinds(room, owner, optional_label(task_type, "task_type"))
     runs = [kind.runs for kind in kinds]
     found = [_describe(kind, each) for kind, those in zip(kinds, find_differences(runs), strict=True) for each in those]
@@ -47,12 +45,6 @@ def reflect(
         llm_calls=used.calls - before.calls if used and before else 0,
         tokens=used.tokens - before.tokens if used and before else 0,
     )
-
-
-def forget_orphans(alma: ALMA, agent: str) -> None:
-    """Erases the memories of lessons that rested on an outcome which was purged."""
-    if gone := find_orphans(opened_room(alma), agent):
-        alma.forget(agent, memory_ids=gone, purge=True)
 
 
 def _describe(kind: Kind, found: Difference) -> Lesson:

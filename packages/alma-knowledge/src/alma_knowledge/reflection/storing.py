@@ -15,7 +15,7 @@ from alma.types.episodes import END, EPISODE
 from alma.types.identity import from_micros
 from alma.types.kinds import WORTH, Verdict
 from alma.types.memories import AntiPattern, Heuristic
-from alma.types.package_records import references_in
+from alma.types.package_records import MADE, references_in
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict as Sameness
 from alma_knowledge.consolidation.sameness import compare
@@ -247,14 +247,4 @@ def store(
 def _body(agent: str, lesson: Lesson) -> dict[str, Any]:
     names = ("title", "when", "do", "avoid", "because", "method")
     texts = {name: value for name in names if (value := getattr(lesson, name)) is not None}
-    return {"agent": agent, "memory_id": lesson.id, "references": [lesson.id, *lesson.cites], **texts}
-
-
-def find_orphans(room: Room, agent: str) -> list[str]:
-    """Returns the ids of memories of lessons whose record was erased with an outcome that they were made of."""
-    scope = room.scopes.readable(agent=agent, user_id=None, include_shared=False)
-    own = [row for row, one in scope.by_row.items() if one.agent == agent and one.kind in ("heuristic", "anti_pattern")]
-    rows = room.project.listed(own, since=None, limit=2**62, newest_first=False) if own else []
-    known = {str(body.get("memory_id")) for _, version, body in room.project.records(KIND) if version}
-    memories = room.project.memories(rows).values()
-    return [one.id for one in memories if is_lesson_id(one.id) and NAMED in one.metadata and one.id not in known]
+    return {"agent": agent, "memory_id": lesson.id, "references": [lesson.id, *lesson.cites], MADE: [lesson.id], **texts}

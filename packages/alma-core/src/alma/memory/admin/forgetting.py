@@ -16,7 +16,7 @@ from alma.protocols import Erased
 from alma.text import composed, quoted
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP, EpisodeStatus
 from alma.types.kinds import KINDS
-from alma.types.package_records import is_of_package, references_in
+from alma.types.package_records import MADE, is_of_package, references_in
 from alma.types.reports import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.scope import agent_in, user_in
 from alma.types.stored import QUARANTINE, Change, RowValues
@@ -68,6 +68,8 @@ def forget(
         chosen = _choose_named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
     else:
         chosen = _choose_by_policy(room, owner, older_than_days, below_confidence)
+    if purge:
+        chosen.kinds.update(_made_of(room, chosen.kinds))
     report = _report_of(chosen.kinds, dry_run=dry_run).model_copy(update={"unknown": tuple(chosen.unknown)})
     if dry_run or not chosen.kinds:
         return report
@@ -101,6 +103,7 @@ def forget_user(room: Room, user_id: str, *, dry_run: bool = False) -> ForgetRep
                 records += _records_of_episode(name, row["body"].get("run_id"))
             elif is_of_package(kind):
                 records.append(key)
+    kinds |= _made_of(room, kinds)
     report = _report_of(kinds, dry_run=dry_run)
     if dry_run or not (kinds or records):
         return report
@@ -165,6 +168,20 @@ def _choose_named(room: Room, ids: Sequence[str], owner: str | None, *, with_for
     found |= {key: rule.kind.value for key, rule in rules.items()}
     kinds = {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
     return _Chosen(kinds, rules, [memory_id for memory_id in ids if memory_id not in found])
+
+
+def _made_of(room: Room, kinds: Mapping[str, str]) -> dict[str, str]:
+    """Returns the kinds of the memories that were made of these, and of those in turn, as records of packages say."""
+    with room.project.snapshot() as stored:
+        bodies = [record.body for record in stored.records() if is_of_package(record.kind) and MADE in record.body]
+    sources = [(set(references_in(body)), references_in(body, MADE)) for body in bodies]
+    found = dict(kinds)
+    while new := {each for ids, made in sources if not ids.isdisjoint(found) for each in made} - found.keys():
+        known = _choose_named(room, sorted(new), None, with_former=True).kinds
+        if not known:
+            break
+        found |= known
+    return {key: kind for key, kind in found.items() if key not in kinds}
 
 
 def _former_kinds(room: Room, ids: Sequence[str], owner: str | None) -> dict[str, str]:
