@@ -1,5 +1,18 @@
 """Entities and dated relations of what memories speak of: `alma.graph` forwards its names."""
 
+from alma_graph.backends import GraphBackend, create_graph_backend
+from alma_graph.stores import BackendGraphStore, InMemoryGraphStore, Neo4jGraphStore, create_graph_store
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
 
-__all__ = ["Entity", "GraphQuery", "GraphResult", "Relationship"]
+__all__ = [
+    "BackendGraphStore",
+    "Entity",
+    "GraphBackend",
+    "GraphQuery",
+    "GraphResult",
+    "InMemoryGraphStore",
+    "Neo4jGraphStore",
+    "Relationship",
+    "create_graph_backend",
+    "create_graph_store",
+]
