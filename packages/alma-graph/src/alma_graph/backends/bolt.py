@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from alma.errors import ConfigurationError, StorageError
@@ -17,7 +18,8 @@ NEO4J = Dialect(
         "CREATE CONSTRAINT alma_position IF NOT EXISTS FOR (p:`_Alma`) REQUIRE p.project IS UNIQUE",
     )
 )
-"""Dialect of Neo4j 5 and ArcadeDB."""
+ARCADEDB = replace(NEO4J, has_labels=False)
+"""ArcadeDB makes a node anew for a second label, which its unique key then refuses."""
 
 MEMGRAPH = Dialect(
     schema=(

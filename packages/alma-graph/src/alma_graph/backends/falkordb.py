@@ -26,6 +26,7 @@ class FalkorDBTransport:
     ) -> None:
         client = load("falkordb", "falkordb")
         self._errors_of = load("redis.exceptions", "falkordb")
+        self._is_closed = False
         self.engine = f"falkordb {version('falkordb')}"
         where = {"host": host, "port": port} if unix_socket_path is None else {"unix_socket_path": unix_socket_path}
         with self._errors():
@@ -54,10 +55,13 @@ class FalkorDBTransport:
                         raise
 
     def close(self) -> None:
+        self._is_closed = True
         self._client.connection.close()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        if self._is_closed:
+            raise StorageError("the graph backend is closed")
         try:
             yield
         except self._errors_of.AuthenticationError as error:

@@ -8,7 +8,7 @@ from typing import Any
 from alma.errors import ConfigurationError, ValidationError
 from alma.text import name_nearest, quoted
 from alma_graph.backends.backend import GraphBackend
-from alma_graph.backends.bolt import MEMGRAPH, NEO4J, BoltTransport
+from alma_graph.backends.bolt import ARCADEDB, MEMGRAPH, NEO4J, BoltTransport
 from alma_graph.backends.cypher import CypherBackend
 from alma_graph.backends.falkordb import FALKORDB, FalkorDBTransport
 from alma_graph.backends.ladybug import LADYBUG, LadybugTransport
@@ -70,6 +70,12 @@ def _neo4j(uri: str, username: str = "", password: str = "", database: str | Non
     return CypherBackend(BoltTransport(uri, username, password, database), NEO4J, project_id=project_id)
 
 
+def _arcadedb(
+    uri: str, username: str = "", password: str = "", database: str | None = None, project_id: str = ""
+) -> GraphBackend:
+    return CypherBackend(BoltTransport(uri, username, password, database), ARCADEDB, project_id=project_id)
+
+
 def _memgraph(
     uri: str = "bolt://localhost:7687", username: str = "", password: str = "", database: str | None = None, project_id: str = ""
 ) -> GraphBackend:
@@ -106,7 +112,7 @@ _MAKERS: dict[str, Callable[..., GraphBackend]] = {
     "kuzu": _ladybug,
     "neo4j": _neo4j,
     "memgraph": _memgraph,
-    "arcadedb": _neo4j,
+    "arcadedb": _arcadedb,
     "falkordb": _falkordb,
     "neptune": _neptune,
 }

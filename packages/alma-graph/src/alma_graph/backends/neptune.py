@@ -27,13 +27,15 @@ class NeptuneTransport:
             raise ConfigurationError("neptune needs an endpoint, or the graph_identifier of a graph of Neptune Analytics")
         boto3 = load("boto3", "neptune")
         self._errors_of = load("botocore.exceptions", "neptune")
+        self._is_closed = False
         self.engine = f"boto3 {boto3.__version__}"
         self._graph = graph_identifier
         with self._errors():
             if graph_identifier is None:
-                self._client = boto3.client("neptunedata", endpoint_url=endpoint, region_name=region)
+                self._client = boto3.Session().client("neptunedata", endpoint_url=endpoint, region_name=region)
             else:
-                self._client = boto3.client("neptune-graph", region_name=region)
+                self._client = boto3.Session().client("neptune-graph", region_name=region)
+            self._run("RETURN 1 AS one", {})
 
     def read(self, statement: str, values: Values) -> list[Row]:
         with self._errors():
@@ -45,10 +47,10 @@ class NeptuneTransport:
                 self._run(text, values)
 
     def define(self, statements: Sequence[str]) -> None:
-        if statements:
-            self.write([(text, {}) for text in statements])
+        self.write([(text, {}) for text in statements])
 
     def close(self) -> None:
+        self._is_closed = True
         self._client.close()
 
     def _run(self, statement: str, values: Values) -> list[Row]:
@@ -65,12 +67,15 @@ class NeptuneTransport:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        if self._is_closed:
+            raise StorageError("the graph backend is closed")
         try:
             yield
         except self._errors_of.ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
-            kind = ConfigurationError if code in REFUSALS else StorageError
-            raise kind(f"Neptune: {error}") from error
+            if code in REFUSALS:
+                raise ConfigurationError(f"Neptune refuses the user: {error}") from error
+            raise StorageError(f"Neptune: {error}") from error
         except (self._errors_of.NoCredentialsError, self._errors_of.NoRegionError) as error:
             raise ConfigurationError(f"Neptune: {error}") from error
         except self._errors_of.BotoCoreError as error:
