@@ -1,6 +1,7 @@
 """Entities and dated relations of what memories speak of: `alma.graph` forwards its names."""
 
 from alma_graph.backends import GraphBackend, create_graph_backend
+from alma_graph.projection import GraphProjection, GraphSource
 from alma_graph.stores import BackendGraphStore, InMemoryGraphStore, Neo4jGraphStore, create_graph_store
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
 
@@ -8,8 +9,10 @@ __all__ = [
     "BackendGraphStore",
     "Entity",
     "GraphBackend",
+    "GraphProjection",
     "GraphQuery",
     "GraphResult",
+    "GraphSource",
     "InMemoryGraphStore",
     "Neo4jGraphStore",
     "Relationship",

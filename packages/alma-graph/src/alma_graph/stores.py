@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from alma.errors import ValidationError
-from alma.text import quoted
-from alma_graph.backends.backend import EntityFilter, GraphBackend, RelationshipFilter, checked_direction, checked_limit
+from alma.memory.arguments import checked_count
+from alma_graph.backends.backend import MOST_FOUND, EntityFilter, GraphBackend, RelationshipFilter, checked_direction
 from alma_graph.backends.making import create_graph_backend
 from alma_graph.backends.records import checked_time
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
@@ -80,10 +80,10 @@ class BackendGraphStore:
     def query(self, query: GraphQuery) -> GraphResult:
         """Returns what is around the entities of a query, at most `limit` entities besides these."""
         began = time.perf_counter()
-        if isinstance(query.max_hops, bool) or not isinstance(query.max_hops, int) or not 0 <= query.max_hops <= MOST_HOPS:
-            raise ValidationError(f"max_hops is a whole number from 0 to {MOST_HOPS}, not {quoted(query.max_hops)}")
+        hops = checked_count(query.max_hops, "max_hops", least=0, largest=MOST_HOPS)
+        most = checked_count(query.limit, "limit", largest=MOST_FOUND)
         starts = {each.id: each for each in map(self._backend.resolve, query.entities) if each is not None}
-        paths, edges = self._walk(list(starts), query.max_hops, query.relation_types, checked_limit(query.limit))
+        paths, edges = self._walk(list(starts), hops, query.relation_types, most)
         found = {**starts, **{each.id: each for each in self._entities(one for one in paths if one not in starts)}}
         return GraphResult(
             entities=[found[one] for one in paths if one in found],

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from alma.errors import ConflictError, ValidationError
+from alma.memory.arguments import checked_count
 from alma.text import quoted
 from alma_graph.backends.records import checked_entity, checked_relationship, checked_time, fold, listed
 from alma_graph.types import Entity, Relationship
@@ -92,7 +93,7 @@ class GraphBackend(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Deletes everything of the project, and its position."""
+        """Deletes everything of the project, its position last."""
 
     @abstractmethod
     def close(self) -> None:
@@ -138,7 +139,9 @@ class GraphBackend(ABC):
         """Returns entities of a type, and of a project or an agent that their properties state."""
         kind = None if entity_type is None else entity_type.lower()
         return self.select_entities(
-            EntityFilter(entity_type=kind, project_id=project_id, agent=agent, limit=checked_limit(limit))
+            EntityFilter(
+                entity_type=kind, project_id=project_id, agent=agent, limit=checked_count(limit, "limit", largest=MOST_FOUND)
+            )
         )
 
     def find_entities(self, name: str | None = None, entity_type: str | None = None, limit: int = 10) -> list[Entity]:
@@ -146,7 +149,9 @@ class GraphBackend(ABC):
         if name is None:
             return self.get_entities(entity_type, limit=limit)
         kind, folded = None if entity_type is None else entity_type.lower(), fold(name)
-        exact = self.select_entities(EntityFilter(name=folded, entity_type=kind, limit=checked_limit(limit)))
+        exact = self.select_entities(
+            EntityFilter(name=folded, entity_type=kind, limit=checked_count(limit, "limit", largest=MOST_FOUND))
+        )
         found = self.select_entities(EntityFilter(containing=[folded], entity_type=kind)) if len(exact) < limit else []
         return list({each.id: each for each in (*exact, *sorted(found, key=lambda each: (len(each.name), each.id)))}.values())[
             :limit
@@ -158,7 +163,9 @@ class GraphBackend(ABC):
         if not words:
             return []
         found = self.select_entities(EntityFilter(containing=words))
-        return sorted(found, key=lambda each: (-_share(words, each), len(each.name), each.id))[: checked_limit(top_k)]
+        return sorted(found, key=lambda each: (-_share(words, each), len(each.name), each.id))[
+            : checked_count(top_k, "top_k", largest=MOST_FOUND)
+        ]
 
     def get_relationships(self, entity_id: str) -> list[Relationship]:
         """Returns the relationships of an entity in both directions, by its id."""
@@ -194,17 +201,17 @@ class GraphBackend(ABC):
 
         `ValidationError` lists the candidates if there are several.
         """
-        if found := self.get_entity(reference):
-            return found
-        named = self.select_entities(EntityFilter(name=fold(reference), limit=MOST_NAMED))
-        found = {
-            each.id: each
-            for each in named or self.select_entities(EntityFilter(containing=[listed(reference)], limit=MOST_NAMED))
-        }
+        if exact := self.get_entity(reference):
+            return exact
+        wanted = (
+            EntityFilter(name=fold(reference), limit=MOST_NAMED),
+            EntityFilter(containing=[listed(reference)], limit=MOST_NAMED),
+        )
+        found = next((named for each in wanted if (named := self.select_entities(each))), [])
         if len(found) > 1:
-            candidates = ", ".join(f"{each.name} ({each.entity_type}, id {each.id!r})" for each in found.values())
+            candidates = ", ".join(f"{each.name} ({each.entity_type}, id {each.id!r})" for each in found)
             raise ValidationError(f"{quoted(reference)} is more than one entity; name one by its id: {candidates}")
-        return next(iter(found.values()), None)
+        return found[0] if found else None
 
     def entities(self) -> Iterator[Entity]:
         """Returns all entities of the project, page by page, in the order of their ids."""
@@ -274,13 +281,6 @@ def checked_direction(value: object) -> Direction:
     if not isinstance(value, str) or value not in DIRECTIONS:
         raise ValidationError(f"direction is {quoted(value)}; it is one of {', '.join(DIRECTIONS)}")
     return DIRECTIONS[value]  # type: ignore[return-value]  # values of the table are directions
-
-
-def checked_limit(value: object) -> int:
-    """Returns a number of results from 1 to 10,000."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_FOUND:
-        raise ValidationError(f"a limit is a whole number from 1 to {MOST_FOUND:,}, not {quoted(value)}")
-    return value
 
 
 def _united(kept: Entity, one: Entity) -> Entity:

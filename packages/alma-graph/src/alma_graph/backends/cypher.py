@@ -146,8 +146,10 @@ class CypherBackend(GraphBackend):
 
     def clear(self) -> None:
         values = {"project": self.project_id}
-        nodes = ("MATCH (n:AlmaEntity) WHERE n.project = $project DETACH DELETE n", values)
-        self._transport.write([nodes, ("MATCH (p:`_Alma`) WHERE p.project = $project DELETE p", values)])
+        some = f"MATCH (n:AlmaEntity) WHERE n.project = $project RETURN n.id AS id LIMIT {PAGE}"
+        while rows := self._transport.read(some, values):
+            self.delete([row["id"] for row in rows])
+        self._transport.write([("MATCH (p:`_Alma`) WHERE p.project = $project DELETE p", values)])
 
     def read_position(self) -> int:
         rows = self._transport.read(

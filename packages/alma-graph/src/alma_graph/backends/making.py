@@ -33,7 +33,7 @@ def create_graph_backend(backend: str = "neo4j", **options: Any) -> GraphBackend
     With each, `project_id` names the project whose graph it is. `ValidationError` for another name or option, `MissingDependencyError` if the driver
     is not installed.
     """
-    make = _MAKERS.get(backend.lower()) if isinstance(backend, str) else None
+    make = _MAKERS.get(str(backend).lower())
     if make is None:
         raise ValidationError(_not_known(backend))
     known = list(signature(make).parameters)

@@ -14,6 +14,7 @@ from alma_graph.backends.backend import EntityFilter, GraphBackend, Relationship
 from alma_graph.backends.records import (
     ENTITY_COLUMNS,
     RELATIONSHIP_COLUMNS,
+    Row,
     entity_from,
     entity_row,
     key_of,
@@ -133,15 +134,15 @@ class SQLiteGraphBackend(GraphBackend):
         with self._lock:
             self._connection.close()
 
-    def _select(self, table: str, conditions: Sequence[tuple[str, Any]], limit: int) -> list[sqlite3.Row]:
+    def _select(self, table: str, conditions: Sequence[tuple[str, Any]], limit: int) -> list[Row]:
         where = " AND ".join(condition for condition, _ in conditions)
         return self._read(
             f"SELECT * FROM {table} WHERE {where} ORDER BY key LIMIT ?", [*(value for _, value in conditions), limit]
         )
 
-    def _read(self, statement: str, values: Sequence[Any]) -> list[sqlite3.Row]:
+    def _read(self, statement: str, values: Sequence[Any]) -> list[Row]:
         with self._lock, _errors():
-            return self._connection.execute(statement, values).fetchall()
+            return [dict(row) for row in self._connection.execute(statement, values)]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -1,0 +1,109 @@
+"""Generated histories of a graph, as sources of projections, and processes that project one into a file until they are killed.
+
+Run as a program, it makes such a process, a fork of its own, for each line "BACKEND FILE SEED" that it reads.
+"""
+
+import os
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from alma_graph import Entity, GraphBackend, GraphProjection, Relationship, create_graph_backend
+from alma_graph.backends import KeepsPosition
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TYPES = ("WORKS_FOR", "KNOWS", "works with")
+
+
+@dataclass
+class History:
+    """A graph to which `happen` does the next thing; what it was before is known by the entities that each record touched."""
+
+    seed: int
+    project_id: str = "shop"
+    entities: dict[str, Entity] = field(default_factory=dict)
+    relationships: dict[str, Relationship] = field(default_factory=dict)
+    log: list[set[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+
+    def happen(self, times: int) -> "History":
+        for _ in range(times):
+            acts = (self._appear, self._link, self._link, self._rename, self._move, self._end, self._vanish)
+            self.log.append(self._random.choice(acts)() if len(self.entities) > 5 else self._appear())
+        return self
+
+    def touched(self, after: int) -> tuple[int, Sequence[str]]:
+        return len(self.log), sorted(set[str]().union(*self.log[after:]))
+
+    def state(self, ids: Sequence[str]) -> tuple[Sequence[Entity], Sequence[Relationship]]:
+        wanted = set(ids)
+        around = [each for each in self.relationships.values() if {each.source_id, each.target_id} & wanted]
+        return [self.entities[one] for one in ids if one in self.entities], around
+
+    @property
+    def _at(self) -> datetime:
+        return START + timedelta(hours=len(self.log))
+
+    def _appear(self) -> set[str]:
+        one = Entity(f"e{len(self.log):05}", f"Person {len(self.log)}", "person", {"at": len(self.log)}, self._at)
+        self.entities[one.id] = one
+        return {one.id}
+
+    def _link(self) -> set[str]:
+        source, target = self._random.choices(sorted(self.entities), k=2)
+        kind = self._random.choice(TYPES)
+        one = Relationship(f"r{len(self.log):05}", source, target, kind, created_at=self._at, valid_from=self._at)
+        self.relationships[one.id] = one
+        return {source, target}
+
+    def _rename(self) -> set[str]:
+        one = self.entities[self._random.choice(sorted(self.entities))]
+        self.entities[one.id] = replace(one, name=f"{one.name} '{len(self.log)}'")
+        return {one.id}
+
+    def _move(self) -> set[str]:
+        if not self.relationships:
+            return self._link()
+        one = self.relationships[self._random.choice(sorted(self.relationships))]
+        moved = replace(one, target_id=self._random.choice(sorted(self.entities)), confidence=self._random.random())
+        self.relationships[one.id] = moved
+        return {one.source_id, one.target_id, moved.target_id}
+
+    def _end(self) -> set[str]:
+        if not self.relationships:
+            return self._link()
+        one = self.relationships.pop(self._random.choice(sorted(self.relationships)))
+        return {one.source_id, one.target_id}
+
+    def _vanish(self) -> set[str]:
+        gone = self._random.choice(sorted(self.entities))
+        del self.entities[gone]
+        around = [each for each in self.relationships.values() if gone in (each.source_id, each.target_id)]
+        for each in around:
+            del self.relationships[each.id]
+        return {gone, *(each.source_id for each in around), *(each.target_id for each in around)}
+
+
+def project(backend: GraphBackend, seed: int) -> None:
+    """Plays a history, of which a part may be projected already, and projects it every few records; says its process when it begins."""
+    history, projection = History(seed), GraphProjection(backend)
+    shop = backend.for_project(history.project_id)
+    assert isinstance(shop, KeepsPosition)
+    history.happen(shop.read_position())
+    print(os.getpid(), flush=True)
+    while True:
+        projection.catch_up(history.happen(40))
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        name, file, seed = line.split()
+        if child := os.fork():
+            os.waitpid(child, 0)
+            print("ended", flush=True)
+        else:
+            project(create_graph_backend(name, database_path=file), int(seed))
