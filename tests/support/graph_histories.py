@@ -89,12 +89,14 @@ class History:
 
 
 def project(backend: GraphBackend, seed: int) -> None:
-    """Plays a history, of which a part may be projected already, and projects it every few records; says its process when it begins."""
+    """Plays a history, of which a part may be projected already, and projects it on. Says its process first, and then when some is written."""
     history, projection = History(seed), GraphProjection(backend)
     shop = backend.for_project(history.project_id)
     assert isinstance(shop, KeepsPosition)
     history.happen(shop.read_position())
     print(os.getpid(), flush=True)
+    projection.catch_up(history.happen(40))
+    print("written", flush=True)
     while True:
         projection.catch_up(history.happen(40))
 
