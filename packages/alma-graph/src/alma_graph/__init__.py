@@ -1,5 +1,7 @@
 """Entities and dated relations of what memories speak of: `alma.graph` forwards its names."""
 
+from alma_graph.graph import Graph
+from alma_graph.profile import Profile
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
 
-__all__ = ["Entity", "GraphQuery", "GraphResult", "Relationship"]
+__all__ = ["Entity", "Graph", "GraphQuery", "GraphResult", "Profile", "Relationship"]
