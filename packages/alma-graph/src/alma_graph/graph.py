@@ -23,6 +23,8 @@ from alma.memory.package_records import Records
 from alma.memory.room import Room
 from alma.text import plain_value, quoted
 from alma.types.identity import from_micros, to_micros
+from alma_graph.configured import GraphSettings, settings_of
+from alma_graph.folding import fold
 from alma_graph.naming import THING, checked_entity_name, checked_type
 from alma_graph.profile import Profile, write_profile
 from alma_graph.relating import (
@@ -295,7 +297,32 @@ class Graph:
         with self._reading(*owner) as view:
             return view.entity(int(view.root[part]))
 
+    def read_memories(self) -> int:
+        """Reads the memories that were added or changed since the last time for entities and relations, and returns how many have something new.
+
+        With `graph: {enabled: true}` in the configuration every method does so first. An extractor that a package provides, or the model of the
+        block `llm`, is named there as `extractor`; rules are the default.
+        """
+        room = self._room
+        return self._fold(rows_of(room), settings_of(room.store.blocks.get("graph")))
+
     # parts
+
+    def _fold(self, rows: GraphRows, settings: GraphSettings) -> int:
+        with rows.lock:
+            head = rows.room.project.head()
+            since = rows.folded_upto if rows.folded_upto <= head else -1
+            if since == head:
+                return 0
+
+            def view_of(owner: Owner) -> View:
+                with rows.room.project.moment():
+                    rows.catch_up()
+                    return _view(rows, owner, FOREVER)
+
+            count = fold(self._alma, rows.room, settings, view_of, since=since)
+            rows.folded_upto = head
+            return count
 
     @contextmanager
     def _reading(self, agent: str | None, user_id: str | None, known_by: datetime | None = None) -> Iterator[View]:
@@ -303,7 +330,9 @@ class Graph:
         reader: Reader = optional_name(agent, "agent"), optional_name(user_id, "user_id")
         until = micros(checked_time(known_by, "known_by"))
         room = self._room
-        rows = rows_of(room)
+        rows, settings = rows_of(room), settings_of(room.store.blocks.get("graph"))
+        if settings.enabled:
+            self._fold(rows, settings)
         with rows.lock, room.project.moment():
             rows.catch_up()
             yield _view(rows, reader, FOREVER if until is None else until)

@@ -10,6 +10,8 @@ from alma.text import one_line, quoted
 LONGEST_NAME = 300
 THING = "thing"
 """Type of an entity of which only the name is known. It is the typed entity of that name, where there is exactly one."""
+USER = "user"
+"""Type of the user whom a memory is recorded for, whose name is the `user_id`; nobody else of that name is the user."""
 VALUE = "value"
 """Type of what is no entity of its own: a status, a port, a taste."""
 EXACT = frozenset({"file", "url", "email", "handle", "reference", "version", "identifier"})

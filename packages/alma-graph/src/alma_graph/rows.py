@@ -92,6 +92,8 @@ class GraphRows:
         self.room, self.lock = room, threading.RLock()
         self.stamp = 0
         """Rises with each change: views that were made before are stale."""
+        self.folded_upto = -1
+        """The newest journal record when memories were last read for entities."""
         self.views = dict[Any, Any]()
         """Views of recent readers, the newest last."""
         self._clear()
@@ -192,6 +194,9 @@ class GraphRows:
             {name.partition("/")[2]: was_there for name, was_there in changed.items() if name.startswith(f"{kind}/")}
             for kind in (DECISION, SOURCE)
         )
+        sources = {
+            key: was_there for key, was_there in sources.items() if "/" in key
+        }  # without the position of the reading of memories
         for key, (version, body) in project.record(DECISION, decisions).items():
             self._decide(key, body if version else None)
         self._remove([key for key, was_there in sources.items() if was_there])

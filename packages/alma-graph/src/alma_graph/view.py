@@ -18,7 +18,8 @@ from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
 from alma.types.scope import Partition, UserWall, owner_name
 from alma_graph.columns import Flags, Ints
-from alma_graph.naming import FUNCTIONAL, THING
+from alma_graph.configured import settings_of
+from alma_graph.naming import FUNCTIONAL, THING, USER, VALUE, checked_type
 from alma_graph.rows import ALWAYS, FOREVER, NOBODY, GraphRows, Owner
 from alma_graph.types import Entity
 
@@ -102,7 +103,8 @@ class View:
                 self._join(numbers[0], numbers[1])
         for thing in sorted(self.rows.namesakes):
             name = self.rows.spelt[self.rows.first[thing]]
-            typed = {int(self.root[one]) for one in self.rows.named(name) if one != thing and self.is_readable(one)}
+            others = (one for one in self.rows.named(name) if one != thing and self.is_readable(one))
+            typed = {int(self.root[one]) for one in others if self.rows.types[self.rows.first[one]] not in (USER, VALUE)}
             if len(typed) == 1 and not self._are_apart(newest, thing, next(iter(typed))):
                 self._join(typed.pop(), thing)
 
@@ -143,13 +145,16 @@ class View:
 
     def find(self, name: str, entity_type: str | None = None) -> list[int]:
         """Returns the readable entities that an id or a name means: those of that name, else persons with that first name."""
-        rows = self.rows
-        exact = rows.numbers.get(name)
-        found = [exact] if exact is not None else rows.named(name)
-        if not self._readable_roots(found, entity_type) and " " not in name.strip():
-            start = f"person:{name.strip().casefold()} "
-            found = [number for number, one in enumerate(rows.ids) if one.startswith(start)]
-        return self._readable_roots(found, entity_type)
+        found = self.exact(name, entity_type)
+        if found or " " in name.strip():
+            return found
+        start = f"person:{name.strip().casefold()} "
+        return self._readable_roots([number for number, one in enumerate(self.rows.ids) if one.startswith(start)], entity_type)
+
+    def exact(self, name: str, entity_type: str | None = None) -> list[int]:
+        """Returns the readable entities of an id or a whole name."""
+        number = self.rows.numbers.get(name)
+        return self._readable_roots(self.rows.named(name) if number is None else [number], entity_type)
 
     def _readable_roots(self, found: Iterable[int], entity_type: str | None) -> list[int]:
         roots = dict.fromkeys(int(self.root[one]) for one in found if self.is_readable(one))
@@ -270,7 +275,8 @@ class View:
 
     @cached_property
     def _functional(self) -> Flags:
-        return np.array([name in FUNCTIONAL for name in self.rows.relations], dtype=np.bool_)
+        declared = {checked_type(one, "functional") for one in settings_of(self.rows.room.store.blocks.get("graph")).functional}
+        return np.array([name in FUNCTIONAL or name in declared for name in self.rows.relations], dtype=np.bool_)
 
     @cached_property
     def _declared(self) -> Ints:

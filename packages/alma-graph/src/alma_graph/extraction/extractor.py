@@ -1,7 +1,7 @@
 """`EntityExtractor`: entities and relations of a text, by rules or by a language model."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -12,12 +12,11 @@ from alma.memory.arguments import checked_text
 from alma.text import quoted
 from alma_graph.extraction.patterns import CLOSE, OPEN, Found, find_relations
 from alma_graph.extraction.terms import Term, find_terms
-from alma_graph.naming import THING, entity_id, fold_name
+from alma_graph.naming import THING, USER, entity_id, fold_name
 from alma_graph.types import Entity, Relationship
 from alma_knowledge.extraction.rules import read_messages
 
 RULES = "rules"
-USER = "user"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 Extracted = tuple[list[Entity], list[Relationship]]
@@ -63,7 +62,7 @@ class EntityExtractor:
         entity have the `start` and `end` of its first place in the text, those of a relationship the `sentence`. `at` is when the text was written,
         from which relationships hold that name no year.
         """
-        checked, known = checked_text(text, "text"), list(existing_entities or ())
+        checked, known = checked_text(text, "text"), KnownNames.of(existing_entities or ())
         if self._model is not None:
             from alma_graph.extraction.model import extract_by_model
 
@@ -85,10 +84,22 @@ class EntityExtractor:
         return list(reversed(entities.values())), list(reversed(relationships.values()))
 
 
-def extract_by_rules(text: str, known: Sequence[Entity], *, speaker: str | None, at: datetime | None = None) -> Extracted:
+class KnownNames:
+    """Name and type of known entities by their folded names. `words` is the length of the longest, in words."""
+
+    def __init__(self, find: Callable[[str], tuple[str, str] | None], words: int) -> None:
+        self.find, self.words = find, words
+
+    @classmethod
+    def of(cls, entities: Iterable[Entity]) -> "KnownNames":
+        """Returns the names of entities."""
+        named = {fold_name(one.name, THING): (one.name, one.entity_type) for one in entities}
+        return cls(named.get, max((name.count(" ") + 1 for name in named), default=0))
+
+
+def extract_by_rules(text: str, known: KnownNames, *, speaker: str | None, at: datetime | None = None) -> Extracted:
     """Returns the entities and the relationships that a text states outright."""
-    folded = {fold_name(one.name, THING): (one.name, one.entity_type) for one in known}
-    terms = find_terms(text, folded)
+    terms = find_terms(text, known.find, known.words)
     found = list[tuple[Found, str]]()
     for marked, sentence in _sentences(text, terms):
         found += [(one, sentence) for one in find_relations(marked, terms, speaker)]

@@ -77,7 +77,7 @@ _TABLE: Sequence[tuple[str, str, str, str]] = (
 _PATTERNS = [(name, re.compile(pattern), source, target) for name, pattern, source, target in _TABLE]
 TYPES = tuple(dict.fromkeys(name for name, *_ in _TABLE if name != "LEADS_AT"))
 
-_STATES_NOTHING = re.compile(
+STATES_NOTHING = re.compile(
     r"\?|n['’]t\b|\b(?:not|never|no longer|nor|without|if|unless|whether|maybe|perhaps|might|would|could|should|will|shall|wants?|think|thinks|asked"
     r"|hopes?|plans?|let|please|suppose|allegedly)\b",
     re.IGNORECASE,
@@ -98,7 +98,7 @@ class Found(NamedTuple):
 
 def find_relations(sentence: str, terms: Sequence[Term], speaker: str | None) -> Iterator[Found]:
     """Yields the relations of a sentence in which terms are marked by their numbers. `speaker` is who says "I", `None` if that is not known."""
-    if _STATES_NOTHING.search(sentence):
+    if STATES_NOTHING.search(sentence):
         return
     when = _WHEN.search(sentence)
     since = None if when is None else datetime(int(when["year"]), _month(when["month"]), 1, tzinfo=UTC)

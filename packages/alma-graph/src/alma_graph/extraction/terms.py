@@ -5,7 +5,7 @@ stands in a relation.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from alma.text import DAYS, MONTHS, STOPWORDS
@@ -43,6 +43,9 @@ _DOES = re.compile(
 _NUMBER = re.compile(r" (v?\d+(?:\.\d+)*)\b(?! (?:%|percent|seconds?|minutes?|hours?|days?|times))")
 
 
+Known = Callable[[str], tuple[str, str] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A name in a text. One that is not `is_sure` is an entity only if something else says so."""
@@ -54,11 +57,11 @@ class Term:
     is_sure: bool = True
 
 
-def find_terms(text: str, known: Mapping[str, tuple[str, str]], shown_in: Collection[str] = ()) -> list[Term]:
-    """Returns the terms of a text in its order. `known` are name and type of known entities by their folded name; `shown_in` are words that are
-    names in the texts around it."""
+def find_terms(text: str, find_known: Known, most_words: int) -> list[Term]:
+    """Returns the terms of a text in its order. `find_known` returns name and type of a known entity of at most `most_words` by its folded
+    name."""
     words, found = list[re.Match[str]](), list[Term]()
-    taken = list(_known_terms(text, known))
+    taken = list(_known_terms(text, find_known, most_words))
     places = {place for one in taken for place in range(one.start, one.end)}
     for match in _EXACT.finditer(text):
         if places.isdisjoint(range(match.start(), match.end())):
@@ -67,7 +70,7 @@ def find_terms(text: str, known: Mapping[str, tuple[str, str]], shown_in: Collec
             elif (term := _exact_term(match)) is not None:
                 found.append(term)
     names = [name for run in _runs(text, words) for name in _names(text, run)]
-    sure = {one.name for one in (*found, *taken, *names) if one.is_sure} | set(shown_in)
+    sure = {one.name for one in (*found, *taken, *names) if one.is_sure}
     settled = [one if one.is_sure or one.name not in sure else Term(one.name, one.type, one.start, one.end) for one in names]
     return sorted((*found, *taken, *settled), key=lambda one: one.start)
 
@@ -90,18 +93,17 @@ def _is_path(name: str) -> bool:
     return is_marked and any(map(str.isalpha, name)) and not (first.isupper() and len(others) == 1)
 
 
-def _known_terms(text: str, known: Mapping[str, tuple[str, str]]) -> Iterator[Term]:
+def _known_terms(text: str, find_known: Known, most_words: int) -> Iterator[Term]:
     """Yields the known entities that stand in a text, longer names first. A name with a capital is only found with one."""
     words, after = (
         [(match[0], match.start(), match.end()) for match in re.finditer(r"[#@~/]*\w+(?:[./\\:@_#’'+-]+\w+)*", text)],
         0,
     )
-    longest = max((name.count(" ") + 1 for name in known), default=0)
     for place, (_, start, _) in enumerate(words):
-        for length in range(min(longest, len(words) - place), 0, -1):
+        for length in range(min(most_words, len(words) - place), 0, -1):
             end = words[place + length - 1][2]
             said = re.sub(r"['’]s$", "", text[start:end])
-            found = known.get(" ".join(said.split()).casefold())
+            found = find_known(" ".join(said.split()).casefold())
             if found is not None and start >= after and (said[:1].isupper() or not found[0][:1].isupper()):
                 yield Term(*found, start, start + len(said))
                 after = end
