@@ -1,6 +1,8 @@
 """Entities and dated relations of what memories speak of: `alma.graph` forwards its names."""
 
 from alma_graph.backends import GraphBackend, create_graph_backend
+from alma_graph.graph import Graph
+from alma_graph.profile import Profile
 from alma_graph.projection import GraphProjection, GraphSource
 from alma_graph.stores import BackendGraphStore, InMemoryGraphStore, Neo4jGraphStore, create_graph_store
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
@@ -8,6 +10,7 @@ from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
 __all__ = [
     "BackendGraphStore",
     "Entity",
+    "Graph",
     "GraphBackend",
     "GraphProjection",
     "GraphQuery",
@@ -15,6 +18,7 @@ __all__ = [
     "GraphSource",
     "InMemoryGraphStore",
     "Neo4jGraphStore",
+    "Profile",
     "Relationship",
     "create_graph_backend",
     "create_graph_store",

@@ -18,8 +18,9 @@ from alma.text import name_nearest, quoted, shortened
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("compression", "federation", "graph")
+RESERVED = ("compression", "federation")
 OF_PACKAGES = {
+    "graph": ("alma_graph.configured", "check_graph", "graph", "the graph is"),
     "llm": ("alma_knowledge.llm.configured", "check_llm", "knowledge", "language models are"),
     "webhooks": ("alma_events.webhooks.configured", "check_webhooks", "events", "webhooks are"),
 }

@@ -124,7 +124,7 @@ class ALMA(Recording):
             encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
-            llm=settings.llm,
+            blocks={"graph": settings.graph, "llm": settings.llm},
             create=create,
         )
         return cls(opening.first_room(store, settings.project_id))
@@ -397,7 +397,12 @@ def open_records(alma: ALMA, kind: str) -> Records:
 def configured_llm(alma: ALMA) -> tuple[Mapping[str, object] | None, Path]:
     """Returns the block `llm` of the configuration that a memory was opened with, for packages that ask a language model, and its folder."""
     store = checked_alma(alma)._room.latest.store
-    return store.llm, store.folder
+    return store.blocks.get("llm"), store.folder
+
+
+def configured_graph(alma: ALMA) -> Mapping[str, object]:
+    """Returns the block `graph` of the configuration that a memory was opened with, empty without one, for the package of the graph."""
+    return checked_alma(alma)._room.latest.store.blocks.get("graph") or {}
 
 
 def release_project(alma: ALMA) -> None:

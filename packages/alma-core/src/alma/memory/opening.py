@@ -67,7 +67,7 @@ def open_store(
     encryption_key: EncryptionKey | None = None,
     storage: str = SQLITE,
     options: Mapping[str, object] | None = None,
-    llm: Mapping[str, object] | None = None,
+    blocks: Mapping[str, Mapping[str, object] | None] | None = None,
     create: bool = True,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet and `create` says so. A relative folder is relative to the current one.
@@ -93,7 +93,7 @@ def open_store(
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
         *(opened, place.folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep),
-        *(sizes or SearchSizes(), wall, place.candidates, place.vector_options, llm),
+        *(sizes or SearchSizes(), wall, place.candidates, place.vector_options, blocks or {}),
     )
     if store.is_encrypted:
         store.drop_snapshots()

@@ -95,8 +95,8 @@ class OpenStore:
     candidates: CandidateFactory | None = None
     """Opens the search of a project's vectors outside of this process, if a configuration names one."""
     vector_options: Mapping[str, object] = field(default_factory=dict)
-    llm: Mapping[str, object] | None = None
-    """The block `llm` of the configuration, for packages that ask a language model."""
+    blocks: Mapping[str, Mapping[str, object] | None] = field(default_factory=dict)
+    """The blocks of the configuration that packages read, by name."""
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
