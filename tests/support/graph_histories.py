@@ -36,8 +36,8 @@ class History:
             self.log.append(self._random.choice(acts)() if len(self.entities) > 5 else self._appear())
         return self
 
-    def touched(self, after: int) -> tuple[int, Sequence[str]]:
-        return len(self.log), sorted(set[str]().union(*self.log[after:]))
+    def touched(self, after: int) -> tuple[int, Sequence[str] | None]:
+        return len(self.log), None if after > len(self.log) else sorted(set[str]().union(*self.log[after:]))
 
     def state(self, ids: Sequence[str]) -> tuple[Sequence[Entity], Sequence[Relationship]]:
         wanted = set(ids)

@@ -4,10 +4,12 @@ from alma_graph.backends import GraphBackend, create_graph_backend
 from alma_graph.graph import Graph
 from alma_graph.profile import Profile
 from alma_graph.projection import GraphProjection, GraphSource
+from alma_graph.source import ALMAGraphSource
 from alma_graph.stores import BackendGraphStore, InMemoryGraphStore, Neo4jGraphStore, create_graph_store
 from alma_graph.types import Entity, GraphQuery, GraphResult, Relationship
 
 __all__ = [
+    "ALMAGraphSource",
     "BackendGraphStore",
     "Entity",
     "Graph",

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
+from alma import ALMA
 from alma.errors import ValidationError
 from alma_graph.backends.backend import MOST_FOUND, PAGE, EntityFilter, GraphBackend, KeepsPosition, RelationshipFilter
 from alma_graph.backends.records import Row, entity_row, relationship_row
+from alma_graph.source import ALMAGraphSource
 from alma_graph.types import Entity, Relationship
 
 
@@ -24,10 +26,11 @@ class GraphSource(Protocol):
     @property
     def project_id(self) -> str: ...
 
-    def touched(self, after: int) -> tuple[int, Sequence[str]]:
+    def touched(self, after: int) -> tuple[int, Sequence[str] | None]:
         """Returns the newest journal record, and the ids of the entities that something happened to after a position; of all, after 0.
 
         An entity that is no more, or that another one took in, is among them, and so is each end of a relationship that began, changed or ended.
+        `None` in place of ids says that it is not known what happened.
         """
         ...
 
@@ -69,8 +72,9 @@ class Drift:
 class GraphProjection:
     """Shows the graph of a project in a database. Several projects may be in one.
 
-    All that is projected can be read by whoever may read that database, and the database is nobody else's: what it has of the project beside the
-    source's goes with the next rebuild. `ValidationError` for a backend that keeps no position.
+    The graph of an ALMA is projected as the program reads it, without what was recorded for a user; `ALMAGraphSource` names another reader. Whoever
+    may read the database may read all of that, and nothing else belongs there: what it has of the project besides goes with the next rebuild.
+    `ValidationError` for a backend that keeps no position.
     """
 
     def __init__(self, backend: GraphBackend) -> None:
@@ -78,30 +82,39 @@ class GraphProjection:
             raise ValidationError(f"{type(backend).__name__} has no read_position and write_position, which a projection needs")
         self._backend: GraphBackend = backend
 
-    def catch_up(self, source: GraphSource) -> Projected:
+    def catch_up(self, source: GraphSource | ALMA) -> Projected:
         """Brings the database from its position up to the newest journal record."""
+        source = _source_of(source)
         backend = self._backend.for_project(source.project_id)
         position = _position(backend)
         seq, touched = source.touched(position)
-        if seq < position:
-            return self.rebuild(source)  # the store is an older copy
-        return _bring_up(backend, source, list(touched), seq, position)
+        if touched is None:
+            return self.rebuild(source)
+        return _bring_up(backend, source, touched, seq, position)
 
-    def rebuild(self, source: GraphSource) -> Projected:
+    def rebuild(self, source: GraphSource | ALMA) -> Projected:
         """Looks at every entity of the source and of the database anew. Readers see the graph change in place, it is never empty meanwhile."""
+        source = _source_of(source)
         backend = self._backend.for_project(source.project_id)
         seq, touched = source.touched(0)
-        everything = list(dict.fromkeys(chain(touched, (each.id for each in backend.entities()))))
+        everything = list(dict.fromkeys(chain(touched or (), (each.id for each in backend.entities()))))
         return _bring_up(backend, source, everything, seq, None)
 
-    def check(self, source: GraphSource) -> Drift:
+    def check(self, source: GraphSource | ALMA) -> Drift:
         """Compares all that the source says with all that the database has, by count and hash. `rebuild` mends a difference."""
+        source = _source_of(source)
         backend = self._backend.for_project(source.project_id)
-        pages = [source.state(page) for page in _pages(source.touched(0)[1])]
+        pages = [source.state(page) for page in _pages(source.touched(0)[1] or ())]
         entities = {each.id: each for found, _ in pages for each in found}
         relationships = {each.id: each for _, found in pages for each in found}
         expected = _content(entities.values(), relationships.values())
         return Drift(expected, _content(backend.entities(), backend.relationships()))
+
+
+def _source_of(source: GraphSource | ALMA) -> GraphSource:
+    if isinstance(source, ALMA):
+        return ALMAGraphSource(source)
+    return source
 
 
 def _bring_up(backend: GraphBackend, source: GraphSource, touched: Sequence[str], seq: int, position: int | None) -> Projected:
