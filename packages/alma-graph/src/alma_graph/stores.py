@@ -18,6 +18,10 @@ MOST_AROUND = 1_000
 """Entities that a traversal finds at most, if nothing else is said."""
 
 
+MOST_EDGES_EACH = 4
+"""Relationships that a hop follows, for each entity that may be found, at most."""
+
+
 class BackendGraphStore:
     """A graph in any backend. Entities are named by id, or by name without regard to case.
 
@@ -113,8 +117,8 @@ class BackendGraphStore:
         most = len(starts) + limit
         for _ in range(hops):
             reached = []
-            found = self._backend.select_relationships(RelationshipFilter(entities=frontier, types=types)) if frontier else []
-            for each in found:
+            wanted = RelationshipFilter(entities=frontier, types=types, limit=min(MOST_EDGES_EACH * most, MOST_FOUND))
+            for each in self._backend.select_relationships(wanted) if frontier else ():
                 edges[each.id] = each
                 for near, far in ((each.source_id, each.target_id), (each.target_id, each.source_id)):
                     if near in paths and far not in paths and len(paths) < most:

@@ -75,12 +75,12 @@ class SQLiteGraphBackend(GraphBackend):
                 connection.execute(f"DELETE FROM {table} WHERE key IN (SELECT value FROM json_each(?))", [self._keys(ids)])
 
     def select_entities(self, wanted: EntityFilter) -> list[Entity]:
-        conditions: list[tuple[str, Any]] = [("project = ?", self.project_id)]
-        if wanted.ids is not None:
-            conditions.append(("key IN (SELECT value FROM json_each(?))", self._keys(wanted.ids)))
+        conditions: list[tuple[Any, ...]] = [("project = ?", self.project_id)]
+        if wanted.ids is not None:  # a key has its project in it
+            conditions = [("key IN (SELECT value FROM json_each(?))", self._keys(wanted.ids))]
         if wanted.containing is not None:
-            containing = "EXISTS (SELECT 1 FROM json_each(?) WHERE instr(folded, value) OR instr(aliases, value))"
-            conditions.append((containing, _list(wanted.containing)))
+            each = " OR ".join(["instr(folded, ?) OR instr(aliases, ?)"] * len(wanted.containing))
+            conditions.append((f"({each or 'FALSE'})", *(word for word in wanted.containing for _ in range(2))))
         if wanted.after is not None:
             conditions.append(("key > ?", key_of(self.project_id, wanted.after)))
         named = {"folded": wanted.name, "entity_type": wanted.entity_type, "project_id": wanted.project_id, "agent": wanted.agent}
@@ -88,7 +88,7 @@ class SQLiteGraphBackend(GraphBackend):
         return [entity_from(row) for row in self._select("entities", conditions, wanted.limit)]
 
     def select_relationships(self, wanted: RelationshipFilter) -> list[Relationship]:
-        conditions: list[tuple[str, Any]] = [("project = ?", self.project_id)]
+        conditions: list[tuple[Any, ...]] = [("project = ?", self.project_id)]
         if wanted.ids is not None:
             conditions.append(("key IN (SELECT value FROM json_each(?))", self._keys(wanted.ids)))
         if wanted.target is not None:
@@ -100,21 +100,15 @@ class SQLiteGraphBackend(GraphBackend):
             conditions += [("valid_from <= ?", at), ("valid_to > ?", at)]
         if wanted.after is not None:
             conditions.append(("key > ?", key_of(self.project_id, wanted.after)))
-        if wanted.entities is None:
-            rows = self._select("relationships", conditions, wanted.limit)
-        else:
-            columns = {"out": ["source_key"], "in": ["target_key"], "both": ["source_key", "target_key"]}[wanted.direction]
+        if wanted.entities is not None:
             keys = self._keys(wanted.entities)
-            found = (
-                self._select(
-                    "relationships", [*conditions, (f"{column} IN (SELECT value FROM json_each(?))", keys)], wanted.limit
-                )
-                for column in columns
-            )
-            rows = sorted({row["key"]: row for part in found for row in part}.values(), key=lambda row: row["key"])[
-                : wanted.limit
-            ]
-        return [relationship_from(row) for row in rows]
+            ends = {"out": ["source_key"], "in": ["target_key"], "both": ["source_key", "target_key"]}[wanted.direction]
+            either = " OR ".join(f"{end} IN (SELECT value FROM json_each(?))" for end in ends)
+            conditions.append((f"({either})", *(keys for _ in ends)))
+        order = (
+            "key" if wanted.entities is None else "+key"
+        )  # the sign keeps SQLite from walking through all in the order of the keys
+        return [relationship_from(row) for row in self._select("relationships", conditions, wanted.limit, order)]
 
     def clear(self) -> None:
         with self._transaction() as connection:
@@ -134,10 +128,11 @@ class SQLiteGraphBackend(GraphBackend):
         with self._lock:
             self._connection.close()
 
-    def _select(self, table: str, conditions: Sequence[tuple[str, Any]], limit: int) -> list[Row]:
-        where = " AND ".join(condition for condition, _ in conditions)
+    def _select(self, table: str, conditions: Sequence[tuple[Any, ...]], limit: int, order: str = "key") -> list[Row]:
+        where = " AND ".join(each[0] for each in conditions)
         return self._read(
-            f"SELECT * FROM {table} WHERE {where} ORDER BY key LIMIT ?", [*(value for _, value in conditions), limit]
+            f"SELECT * FROM {table} WHERE {where} ORDER BY {order} LIMIT ?",
+            [*(value for each in conditions for value in each[1:]), limit],
         )
 
     def _read(self, statement: str, values: Sequence[Any]) -> list[Row]:
