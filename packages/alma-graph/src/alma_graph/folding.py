@@ -17,6 +17,7 @@ from alma_graph.extraction.extractor import Extracted, KnownNames, extract_by_ru
 from alma_graph.naming import USER, VALUE, checked_type
 from alma_graph.relating import owned, put_again
 from alma_graph.rows import SOURCE, Owner, key_of
+from alma_graph.self_model import VALUE_OF
 from alma_graph.view import View
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def _body(memory: AnyMemory, owner: Owner, said: Iterable[Extracted], recorded: 
         for name in sorted(memory.names):
             place(name, "person")
     if isinstance(memory, UserPreference):
-        ends = place(str(user), USER), place(memory.preference[:300], VALUE)
+        value = str(memory.metadata.get(VALUE_OF) or memory.preference)
+        ends = place(str(user), USER), place(value[:300], VALUE)
         relations.append({"source": ends[0], "target": ends[1], "type": "prefers", "from": at})
     for entities, relationships in said:
         numbers = {one.id: place(one.name, one.entity_type) for one in entities}

@@ -39,6 +39,7 @@ from alma_graph.relating import (
     time_or_none,
 )
 from alma_graph.rows import FOREVER, SOURCE, GraphRows, Owner, rows_of
+from alma_graph.self_model import MemoryAnswer, SelfModel, SelfModels, matching_lines
 from alma_graph.types import Entity, Relationship
 from alma_graph.view import Joined, Reader, View
 
@@ -305,6 +306,39 @@ class Graph:
         """
         room = self._room
         return self._fold(rows_of(room), settings_of(room.store.blocks.get("graph")))
+
+    # the self-model
+
+    def get_self_model(self, *, agent: str | None = None, user_id: str | None = None) -> SelfModel:
+        """Returns what is known of the user, as nodes and links, with the user's preferences; without `user_id`, what the agent noted for itself.
+
+        One user has one model, which all agents that work for that user share.
+        """
+        return self._models().read(self._model_owner(agent, user_id))
+
+    def update_self_model(self, new_data: object, *, agent: str | None = None, user_id: str | None = None) -> SelfModel:
+        """Merges nodes, edges or plain sentences into the self-model, and returns it: what is not mentioned stays.
+
+        `new_data` is a sentence, a mapping, or a list of these. A mapping has `nodes`, each with `type`, `name` and `facts`, and `edges`, each with
+        `source`, `relation` and `target`; types are free. An end written `Type:name` must be a node, a bare name may be new, and `User` is the
+        user. `remove` names nodes to take out. That the user *prefers* something becomes a preference of the user in the memory. A fact that
+        changes keeps its former values. Each call is a journal record, or one more for each preference; `undo` takes it back.
+        """
+        return self._models().update(self._model_owner(agent, user_id), new_data, by=optional_name(agent, "agent") or "")
+
+    def query_memory(self, query: str, *, agent: str, user_id: str | None = None, top_k: int = 10) -> MemoryAnswer:
+        """Returns what the self-model and the memories say to a question: lines of the model that share words with it, and memories by
+        similarity alone."""
+        found = self._alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=top_k, profile="recall")
+        return MemoryAnswer(matching_lines(self.get_self_model(agent=agent, user_id=user_id), query), found)
+
+    def _models(self) -> SelfModels:
+        return SelfModels(self._alma, self._room)
+
+    @staticmethod
+    def _model_owner(agent: str | None, user_id: str | None) -> Owner:
+        who, user = optional_name(agent, "agent"), optional_name(user_id, "user_id")
+        return (who, None) if user is None else (None, user)
 
     # parts
 

@@ -87,8 +87,8 @@ def readable_evidence(room: Room, owner: Owner, ids: Iterable[str]) -> list[AnyM
 
 
 def find_or_name(view: View, name: str, entity_type: str | None) -> tuple[str, str]:
-    """Returns name and type of the entity that a name means to a reader; of a new one where there is none."""
-    found = view.one(name, entity_type) if entity_type is None or view.find(name, entity_type) else None
+    """Returns name and type of the entity that an id or a whole name means to a reader; of a new one where there is none."""
+    found = view.only(name, view.exact(name, entity_type))
     if found is None:
         return name, entity_type or THING
     spelling = view.spellings(found)[0]
@@ -97,7 +97,7 @@ def find_or_name(view: View, name: str, entity_type: str | None) -> tuple[str, s
 
 def start_of_open(view: View, statement: Statement) -> int | None:
     """Returns when the relation began that a statement ends; `None` if none is known that holds then."""
-    ends = [view.one(*one) for one in (statement.source, statement.target)]
+    ends = [view.only(one[0], view.exact(*one)) for one in (statement.source, statement.target)]
     if statement.end is None or ends[0] is None or ends[1] is None:
         return None
     found = [

@@ -34,7 +34,9 @@ ALWAYS, FOREVER = -(1 << 62), 1 << 62
 MOST_ENTRIES = 20_000
 """Journal records after which the cache is rebuilt instead of brought up to date."""
 
-PREFIXES = [f"{number:02x}" for number in range(256)]
+SELF = "self"
+"""Beginning of the keys of records of self-models, which are listed by their owner."""
+PREFIXES = [SELF, *(f"{number:02x}" for number in range(256))]
 NOBODY = -1
 
 Body = Mapping[str, Any]
@@ -266,7 +268,8 @@ class GraphRows:
                 self.retired[len(self.edges) + len(edges["record"])] = int(one["retired"])
             for column, value in zip(edges.values(), values, strict=True):
                 column.append(value)
-        for name in dict.fromkeys(names):
+        dropped = set(body.get("dropped", ()))  # nodes that were taken out of a self-model
+        for name in dict.fromkeys(name for place, name in enumerate(names) if place not in dropped):
             if name not in linked:  # the others are found by their relations
                 mentions["name"].append(name)
                 mentions["record"].append(record)

@@ -162,7 +162,10 @@ class View:
 
     def one(self, name: str, entity_type: str | None = None) -> int | None:
         """Returns the entity that an id or a name means, `None` if there is none. `ValidationError` lists them if there are several."""
-        found = self.find(name, entity_type)
+        return self.only(name, self.find(name, entity_type))
+
+    def only(self, name: str, found: Sequence[int]) -> int | None:
+        """Returns the one entity that was found for a name, `None` if none was. `ValidationError` lists them if there are several."""
         if len(found) > 1:
             listed = ", ".join(quoted(self.rows.ids[one]) for one in found[:MOST_NAMED])
             raise ValidationError(f"{quoted(name)} may be any of {len(found)} entities; name one by its id: {listed}")
