@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from alma.errors import ConfigurationError, StorageError
-from alma_graph import GraphBackend
+from alma_graph import BackendGraphStore, EntityExtractor, GraphBackend
 from alma_graph.backends import EntityFilter, KeepsPosition, RelationshipFilter
 from alma_testing.graph_contracts.entities import GraphEntities
 from alma_testing.graph_contracts.relationships import GraphRelationships
@@ -132,6 +132,20 @@ class GraphBackendContract(GraphEntities, GraphRelationships, GraphBatches, Grap
     A test class that inherits this defines a fixture `connect`: a callable that returns a new backend of one database, which is empty when a test
     begins. `many` of the class is the size of the largest batch.
     """
+
+    def test_what_is_extracted_from_a_text_is_found_by_name(self, backend: GraphBackend) -> None:
+        graph = BackendGraphStore(backend)
+        for _ in range(2):
+            entities, relationships = EntityExtractor().extract("Alice from Acme Corp reviewed the PR that Bob submitted.")
+            for entity in entities:
+                graph.add_entity(entity)
+            for relationship in relationships:
+                graph.add_relationship(relationship)
+        assert {each.name for each in backend.get_entities()} >= {"Alice", "Acme Corp", "Bob"}
+        (found,) = graph.get_relationships("alice", relationship_type="WORKS_FOR")
+        target = graph.get_entity(found.target_id)
+        assert target is not None
+        assert target.name == "Acme Corp"
 
     def test_a_closed_backend_refuses(self, connect: Connect) -> None:
         backend = connect()
