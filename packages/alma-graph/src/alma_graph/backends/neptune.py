@@ -11,7 +11,7 @@ from alma_graph.backends.cypher import Dialect, Statement, Values
 from alma_graph.backends.missing import load
 from alma_graph.backends.records import Row
 
-NEPTUNE = Dialect(key="`~id`")
+NEPTUNE = Dialect(key="`~id`", has_labels=False)
 """Neptune indexes every property by itself and has no constraints: what identifies a node or an edge is its own id, `~id`."""
 
 REFUSALS = frozenset(
