@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike, fspath
@@ -13,8 +13,9 @@ from alma_graph.backends.cypher import Dialect, Statement, Values
 from alma_graph.backends.missing import missing_driver
 from alma_graph.backends.records import ENTITY_COLUMNS, RELATIONSHIP_COLUMNS, Row
 
-LIBRARIES = ("ladybug", "real_ladybug", "kuzu")
-"""Libraries of one interface, the first that is installed is taken. Their files differ: a file is read by the library that made it."""
+LIBRARIES = ("ladybug", "kuzu")
+"""Libraries of one interface, the first that is installed is taken. Their files differ: a file is read by the library that made it. The contract was
+run on ladybug 0.22.0 and kuzu 0.11.3; real_ladybug 0.15.3, an older name, takes a text such as "{}" in a batch for a map, and is left out for it."""
 
 
 def _typed(columns: dict[str, str]) -> str:
@@ -59,7 +60,8 @@ class LadybugTransport:
                 for text, values in statements:
                     self._connection.execute(text, dict(values))
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                with suppress(RuntimeError):  # an error of a statement has ended the transaction already
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
 
