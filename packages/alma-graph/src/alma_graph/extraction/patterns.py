@@ -97,9 +97,7 @@ class Found(NamedTuple):
 
 
 def find_relations(sentence: str, terms: Sequence[Term], speaker: str | None) -> Iterator[Found]:
-    """Yields the relations of a sentence in which terms are marked by their numbers. `speaker` is who says "I", `None` if that is not known."""
-    if STATES_NOTHING.search(sentence):
-        return
+    """Yields the relations of a sentence that states something, in which terms are marked by their numbers. `speaker` is who says "I", `None` if that is not known."""
     when = _WHEN.search(sentence)
     since = None if when is None else datetime(int(when["year"]), _month(when["month"]), 1, tzinfo=UTC)
     for name, pattern, source_type, target_type in _PATTERNS:

@@ -26,6 +26,8 @@ _EXACT = re.compile(
     """,
     re.VERBOSE,
 )
+_ENDLESS = re.compile(r"\S{200,}")
+"""No name is so long, and the search for one takes time with the square of its length."""
 _TITLES = frozenset({"Mr", "Mrs", "Ms", "Dr", "Prof"})
 _ENDS = "Bank Co Company Corp Corporation Foundation GmbH Group Hospital Inc Industries Institute LLC Labs Ltd Systems University"
 _SUFFIXES = frozenset(_ENDS.split())
@@ -60,6 +62,7 @@ class Term:
 def find_terms(text: str, find_known: Known, most_words: int) -> list[Term]:
     """Returns the terms of a text in its order. `find_known` returns name and type of a known entity of at most `most_words` by its folded
     name."""
+    text = _ENDLESS.sub(lambda match: " " * len(match[0]), text)
     words, found = list[re.Match[str]](), list[Term]()
     taken = list(_known_terms(text, find_known, most_words))
     places = {place for one in taken for place in range(one.start, one.end)}
