@@ -158,7 +158,7 @@ def test_a_profile_says_what_held_and_what_was_said_within_its_budget(alma: ALMA
     assert page.lines[1] == "works for: Beta (since 2021-01-01); Acme (from 2020-01-01 until 2021-01-01)"
     assert page.lines[2].endswith("Ann joined Acme as an analyst.")
     assert "roof" not in str(page)
-    short = alma.graph.about("Ann", max_tokens=25)
+    short = alma.graph.about("Ann", max_tokens=20)
     assert (short.lines, short.left_out) == (["Ann (person)", "works for: Beta (since 2021-01-01)"], 2)
 
 

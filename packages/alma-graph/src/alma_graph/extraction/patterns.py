@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from alma.text import MONTHS, STOPWORDS
 from alma_graph.extraction.terms import Term
-from alma_graph.naming import THING, VALUE
+from alma_graph.naming import THING, USER, VALUE
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around the number of a term: characters that no text has a use for."""
@@ -97,7 +97,10 @@ class Found(NamedTuple):
 
 
 def find_relations(sentence: str, terms: Sequence[Term], speaker: str | None) -> Iterator[Found]:
-    """Yields the relations of a sentence that states something, in which terms are marked by their numbers. `speaker` is who says "I", `None` if that is not known."""
+    """Yields the relations of a sentence that states something, its terms marked by their numbers.
+
+    `speaker` is who says "I", `None` if that is not known.
+    """
     when = _WHEN.search(sentence)
     since = None if when is None else datetime(int(when["year"]), _month(when["month"]), 1, tzinfo=UTC)
     for name, pattern, source_type, target_type in _PATTERNS:
@@ -133,9 +136,9 @@ def _sources(groups: dict[str, str | None], terms: Sequence[Term], speaker: str 
             if name != "version" or term.type == "version":
                 yield term
     if groups.get("user"):
-        yield "user", "user"
+        yield USER, USER
     if groups.get("i") and speaker is not None:
-        yield speaker, "user"
+        yield speaker, USER if speaker == USER else _PERSON
     if (phrase := groups.get("m")) and _is_phrase(phrase):
         yield phrase, THING
 
