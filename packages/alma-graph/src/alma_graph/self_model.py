@@ -473,7 +473,7 @@ def _model(stored: _Stored, preferences: Sequence[UserPreference], owner: Owner)
         links.append(Link(_shown(user), PREFERS, nodes[-1].key, one.source, one.seen_at))
     if preferences and entity_id(*user) not in stored.nodes:
         nodes.insert(0, Node(USER.capitalize(), user[0]))
-    return SelfModel(nodes, links)
+    return SelfModel(tuple(nodes), tuple(links))
 
 
 def _node(end: End, facts: Mapping[str, _Said]) -> Node:
