@@ -37,6 +37,11 @@ def test_what_the_user_prefers_is_an_edge_and_the_preference_of_prompts(alma: AL
     assert len(alma.list_memories(kind="user_preference", user_id="ann")) == 1
 
 
+def test_a_name_that_the_user_prefers_is_no_node_beside_the_preference(alma: ALMA) -> None:
+    model = alma.graph.update_self_model("User prefers Emacs.", user_id="ann")
+    assert [node.key for node in model.nodes] == ["User:ann", "Preference:Emacs"]
+
+
 def test_nodes_and_edges_of_any_type_and_sentences_come_together(alma: ALMA) -> None:
     given = [
         {
