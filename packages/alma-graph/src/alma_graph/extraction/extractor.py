@@ -130,7 +130,12 @@ def _sentences(text: str, terms: Sequence[Term]) -> list[tuple[str, str]]:
             after = term.end
     whole = "".join([*marked, text[after:]]).replace("`", "")
     pieces = [piece.strip() for piece in _SENTENCE_END.split(whole) if piece.strip()]
-    return [(piece, re.sub(rf"{OPEN}(\d+){CLOSE}", lambda one: terms[int(one[1])].name, piece)) for piece in pieces]
+    return [(piece, _as_written(piece, text, terms)) for piece in pieces]
+
+
+def _as_written(piece: str, text: str, terms: Sequence[Term]) -> str:
+    """Returns a sentence with its terms in place of their marks."""
+    return re.sub(rf"{OPEN}(\d+){CLOSE}", lambda one: text[terms[int(one[1])].start : terms[int(one[1])].end], piece)
 
 
 def _types(terms: Sequence[Term], found: Sequence[tuple[Found, str]]) -> dict[str, str]:
