@@ -182,7 +182,12 @@ def benchmarks(session: nox.Session) -> None:
     test_by_default(session, "tests/benchmarks", contracts=contracts)
 
 
-@session("packages/alma-graph", "tests/graph", installs=("alma-graph", "alma-cli", "alma-core[local]", "alma-testing"))
+@session(
+    "packages/alma-graph",
+    "tests/graph",
+    installs=("alma-graph", "alma-cli", "alma-core[local]", "alma-testing"),
+    reads=("benchmarks",),
+)
 def graph(session: nox.Session) -> None:
     """Entities and dated relations of what memories speak of."""
     test_by_default(session, "tests/graph")

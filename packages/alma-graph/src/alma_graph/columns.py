@@ -61,7 +61,7 @@ class Index:
         counts = lasts - firsts
         begins = np.cumsum(counts) - counts
         places = np.arange(counts.sum(), dtype=np.int64) + np.repeat(firsts - begins, counts)
-        found = self._order[places].astype(np.int64)
+        found: Ints = self._order[places].astype(np.int64)
         if known == len(column):
             return found
         return np.concatenate([found, np.nonzero(np.isin(column[known:], values))[0] + known])

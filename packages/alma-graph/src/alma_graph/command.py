@@ -53,7 +53,7 @@ def graph(
     with ALMA.from_config(config_path(config), create=False) as alma:
         if read:
             alma.graph.read_memories()
-        answer = _answer(alma, view, given, as_of=as_of, max_tokens=max_tokens, reader={"agent": agent, "user_id": user_id})
+        answer = _answer(alma, view, given, as_of=as_of, max_tokens=max_tokens, reader=(agent, user_id))
     if json:
         print_json(answer)
     elif "page" in answer:
@@ -63,18 +63,25 @@ def graph(
 
 
 def _answer(
-    alma: "ALMA", view: View, names: Sequence[str], *, as_of: datetime | None, max_tokens: int, reader: dict[str, str | None]
+    alma: "ALMA",
+    view: View,
+    names: Sequence[str],
+    *,
+    as_of: datetime | None,
+    max_tokens: int,
+    reader: tuple[str | None, str | None],
 ) -> dict[str, Any]:
     wanted = {View.SHOW: (0, 1), View.ABOUT: (1,), View.PATH: (2,)}[view]
     if len(names) not in wanted:
         raise ValidationError(f"alma graph {view} takes {' or '.join(map(str, wanted))} names, not {len(names)}")
+    graph, (agent, user_id) = alma.graph, reader
     if view is View.ABOUT:
-        return {"page": str(alma.graph.about(names[0], max_tokens=max_tokens, **reader))}
+        return {"page": str(graph.about(names[0], max_tokens=max_tokens, agent=agent, user_id=user_id))}
     if view is View.PATH:
-        return {"relations": [_row(one) for one in alma.graph.path(*names, as_of=as_of, **reader)]}
+        return {"relations": [_row(one) for one in graph.path(names[0], names[1], as_of=as_of, agent=agent, user_id=user_id)]}
     if names:
-        return {"relations": [_row(one) for one in alma.graph.relations(names[0], as_of=as_of, **reader)]}
-    entities = alma.graph.entities(limit=100_000, **reader)
+        return {"relations": [_row(one) for one in graph.relations(names[0], as_of=as_of, agent=agent, user_id=user_id)]}
+    entities = graph.entities(limit=100_000, agent=agent, user_id=user_id)
     return {"entities": [{"id": one.id, "name": one.name, "type": one.entity_type} for one in entities]}
 
 

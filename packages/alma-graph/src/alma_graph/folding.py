@@ -90,7 +90,7 @@ def _read(room: Room, records: Records, ids: Sequence[str], extract: Extract, vi
         if places[memory_id].is_archived:
             continue
         owner = (places[memory_id].partition.agent, places[memory_id].partition.user_id)
-        body = _body(memory, owner, _say(memory, owner, extract, _known_to(view_of(owner))), room.now())
+        body = _body(memory, owner, _say(memory, extract, _known_to(view_of(owner))), room.now())
         before = known.get(key_of(memory_id))
         if before is None or any(before.body[name] != body[name] for name in ("entities", "relations")):
             made[key_of(memory_id)] = body
@@ -116,15 +116,14 @@ def _known_to(view: View) -> KnownNames:
     return KnownNames(find, MOST_WORDS)
 
 
-def _say(memory: AnyMemory, owner: Owner, extract: Extract, known: KnownNames) -> list[Extracted]:
+def _say(memory: AnyMemory, extract: Extract, known: KnownNames) -> list[Extracted]:
     """Returns the entities and relations of a memory's texts."""
-    user = owner[1] or USER
     if isinstance(memory, UserPreference):
         return []
     if isinstance(memory, Conversation):
         names = memory.names
         return [
-            extract(turn.text[:LONGEST_TEXT], known, (turn.speaker if turn.speaker in names else user) if turn.is_own else None)
+            extract(turn.text[:LONGEST_TEXT], known, (turn.speaker if turn.speaker in names else USER) if turn.is_own else None)
             for turn in memory.turns
             if turn.text.strip()
         ]

@@ -443,7 +443,7 @@ def _relationship(view: View, one: Joined, bodies: Mapping[str, Mapping[str, Any
 def _view(rows: GraphRows, reader: Reader, known_by: int) -> View:
     """Returns the view of a reader, made anew when something changed."""
     key = (reader, known_by)
-    found = rows.views.pop(key, None)
+    found: View | None = rows.views.pop(key, None)
     if found is None or found.stamp != rows.stamp:
         found = View(rows, reader, known_by)
     rows.views[key] = found

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from alma.text import estimate_tokens, one_line, sentences_of, shortened
@@ -17,7 +17,7 @@ LONGEST_SENTENCE = 300
 class Profile:
     """An entity, its relations past and present, newest first, and the sentences of memories that name it. Its `str()` is the page.
 
-    `left_out` counts the lines for which there was no room.
+    `left_out` counts the relations and sentences for which there was no room.
     """
 
     entity: Entity
@@ -38,30 +38,54 @@ def write_profile(
     max_tokens: int,
     now: datetime,
 ) -> Profile:
-    """Returns a profile of at most `max_tokens` by the estimate of `alma.text`: relations first, then sentences, whole lines only."""
+    """Returns a profile of at most `max_tokens` by the estimate of `alma.text`: relations first, then sentences, none of them cut."""
     also = f", also {', '.join(entity.properties['aliases'])}" if entity.properties.get("aliases") else ""
-    lines, used, left_out = list[str](), 0, 0
-    found = [
-        f"{entity.name} ({entity.entity_type}{also})",
-        *_relation_lines(entity, relations, now),
-        *_sentences(memories, names),
-    ]
-    for line in found:
+    page = _Page(max_tokens)
+    page.add(f"{entity.name} ({entity.entity_type}{also})")
+    for title, group in _groups(entity, relations).items():
+        page.add_list(title.replace("_", " "), [_stated(entity, one, now) for one in group])
+    for line in _sentences(memories, names):
+        page.add(line)
+    return Profile(entity, relations, page.lines, page.left_out)
+
+
+@dataclass(slots=True)
+class _Page:
+    """Lines within a budget of tokens."""
+
+    left: int
+    lines: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+    def add(self, line: str) -> None:
+        """Appends a line if there is room for it."""
         cost = estimate_tokens(f"{line}\n")
-        if used + cost <= max_tokens:
-            lines.append(line)
-            used += cost
-        else:
-            left_out += 1
-    return Profile(entity, relations, lines, left_out)
+        if cost > self.left:
+            self.left_out += 1
+            return
+        self.lines.append(line)
+        self.left -= cost
+
+    def add_list(self, title: str, items: Sequence[str]) -> None:
+        """Appends a line of as many items as there is room for."""
+        kept, room = list[str](), self.left - estimate_tokens(f"{title}: \n")
+        for item in items:
+            room -= estimate_tokens(f"{item}; ")
+            if room < 0:
+                break
+            kept.append(item)
+        self.left_out += len(items) - len(kept)
+        if kept:
+            self.lines.append(f"{title}: {'; '.join(kept)}")
+            self.left -= estimate_tokens(f"{self.lines[-1]}\n")
 
 
-def _relation_lines(entity: Entity, relations: Sequence[Relationship], now: datetime) -> Iterator[str]:
+def _groups(entity: Entity, relations: Sequence[Relationship]) -> Mapping[str, list[Relationship]]:
+    """Returns the relations by type, apart those from the entity and those to it."""
     groups: Mapping[str, list[Relationship]] = defaultdict(list)
     for one in relations:
         groups[one.relation_type if one.source_id == entity.id else f"{one.relation_type} (of it)"].append(one)
-    for title, group in groups.items():
-        yield f"{title.replace('_', ' ')}: {'; '.join(_stated(entity, one, now) for one in group)}"
+    return groups
 
 
 def _stated(entity: Entity, one: Relationship, now: datetime) -> str:

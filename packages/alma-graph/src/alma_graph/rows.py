@@ -248,9 +248,9 @@ class GraphRows:
             for name, value in zip(sources, values, strict=True):
                 sources[name].append(value)
             self._add_said(body, record, edges, mentions)
-        for columns, values in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
-            if values["record" if columns is not self.sources else "key"]:
-                columns.extend(values)
+        for columns, added in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
+            if any(added.values()):
+                columns.extend(added)
 
     def _add_said(self, body: Body, record: int, edges: dict[str, list[Any]], mentions: dict[str, list[Any]]) -> None:
         names = [self._spelling(str(one[0]), str(one[1])) for one in body["entities"]]

@@ -197,14 +197,15 @@ class SelfModels:
         links = [(_end(source, known, owner), relation, _end(target, known, owner)) for source, relation, target in wanted.links]
         links += [link for sentence in wanted.sentences for link in _said_in(sentence, owner)]
         preferences = [end[0] for source, relation, end in links if _is_preference(source, relation, owner)]
+        links = [link for link in dict.fromkeys(links) if not _is_preference(link[0], link[1], owner)]
         made = dict.fromkeys(end for source, _, target in links for end in (source, target))
         new += [end for end in made if entity_id(*end) not in known and end[1] != VALUE]
         now = self._room.now()
         have = {(entity_id(*one.source), one.type, entity_id(*one.target)) for one in stored.links()}
         statements = [
             Statement(known.get(entity_id(*source), source), relation, known.get(entity_id(*target), target), now)
-            for source, relation, target in dict.fromkeys(links)
-            if not _is_preference(source, relation, owner) and (entity_id(*source), relation, entity_id(*target)) not in have
+            for source, relation, target in links
+            if (entity_id(*source), relation, entity_id(*target)) not in have
         ]
         for end, facts in wanted.nodes:
             node = known[entity_id(*_own(end, owner))]
@@ -473,7 +474,7 @@ def _model(stored: _Stored, preferences: Sequence[UserPreference], owner: Owner)
         links.append(Link(_shown(user), PREFERS, nodes[-1].key, one.source, one.seen_at))
     if preferences and entity_id(*user) not in stored.nodes:
         nodes.insert(0, Node(USER.capitalize(), user[0]))
-    return SelfModel(nodes, links)
+    return SelfModel(tuple(nodes), tuple(links))
 
 
 def _node(end: End, facts: Mapping[str, _Said]) -> Node:

@@ -279,7 +279,8 @@ class View:
     @cached_property
     def _functional(self) -> Flags:
         declared = {checked_type(one, "functional") for one in settings_of(self.rows.room.store.blocks.get("graph")).functional}
-        return np.array([name in FUNCTIONAL or name in declared for name in self.rows.relations], dtype=np.bool_)
+        found: Flags = np.array([name in FUNCTIONAL or name in declared for name in self.rows.relations], dtype=np.bool_)
+        return found
 
     @cached_property
     def _declared(self) -> Ints:
@@ -288,10 +289,8 @@ class View:
         return np.unique(self._keys(single))
 
     def _is_single(self, edges: Ints) -> Flags:
-        declared: Flags = (
-            np.isin(self._keys(edges), self._declared) if len(self._declared) else np.zeros(len(edges), dtype=np.bool_)
-        )
-        return declared | self._functional[self.rows.edges.column("type")[edges]]
+        found: Flags = self._functional[self.rows.edges.column("type")[edges]]
+        return found | np.isin(self._keys(edges), self._declared) if len(self._declared) else found
 
     def join(self, edges: Ints) -> list[Joined]:
         """Returns the relations that edges state, newest first. Edges of one statement that overlap or meet are one relation."""

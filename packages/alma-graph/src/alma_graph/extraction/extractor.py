@@ -10,7 +10,7 @@ from typing import Any
 from alma.errors import ConfigurationError
 from alma.memory.arguments import checked_text
 from alma.text import quoted
-from alma_graph.extraction.patterns import CLOSE, OPEN, Found, find_relations
+from alma_graph.extraction.patterns import CLOSE, OPEN, STATES_NOTHING, Found, find_relations
 from alma_graph.extraction.terms import Term, find_terms
 from alma_graph.naming import THING, USER, entity_id, fold_name
 from alma_graph.types import Entity, Relationship
@@ -99,10 +99,12 @@ class KnownNames:
 
 def extract_by_rules(text: str, known: KnownNames, *, speaker: str | None, at: datetime | None = None) -> Extracted:
     """Returns the entities and the relationships that a text states outright."""
+    text = text.replace(OPEN, " ").replace(CLOSE, " ")
     terms = find_terms(text, known.find, known.words)
     found = list[tuple[Found, str]]()
     for marked, sentence in _sentences(text, terms):
-        found += [(one, sentence) for one in find_relations(marked, terms, speaker)]
+        if not STATES_NOTHING.search(sentence):
+            found += [(one, sentence) for one in find_relations(marked, terms, speaker)]
     types = _types(terms, found)
     entities, relationships = dict[str, Entity](), dict[str, Relationship]()
     linked = {one for each, _ in found for one in (each.source, each.target) if isinstance(one, Term)}
@@ -128,7 +130,12 @@ def _sentences(text: str, terms: Sequence[Term]) -> list[tuple[str, str]]:
             after = term.end
     whole = "".join([*marked, text[after:]]).replace("`", "")
     pieces = [piece.strip() for piece in _SENTENCE_END.split(whole) if piece.strip()]
-    return [(piece, re.sub(rf"{OPEN}(\d+){CLOSE}", lambda one: terms[int(one[1])].name, piece)) for piece in pieces]
+    return [(piece, _as_written(piece, text, terms)) for piece in pieces]
+
+
+def _as_written(piece: str, text: str, terms: Sequence[Term]) -> str:
+    """Returns a sentence with its terms in place of their marks."""
+    return re.sub(rf"{OPEN}(\d+){CLOSE}", lambda one: text[terms[int(one[1])].start : terms[int(one[1])].end], piece)
 
 
 def _types(terms: Sequence[Term], found: Sequence[tuple[Found, str]]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from alma.text import MONTHS, STOPWORDS
 from alma_graph.extraction.terms import Term
-from alma_graph.naming import THING, VALUE
+from alma_graph.naming import THING, USER, VALUE
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around the number of a term: characters that no text has a use for."""
@@ -25,7 +25,6 @@ _N = rf"(?:the |a |an |our |its |their )(?P<n>{_PHRASE}){_END}"
 _M = rf"(?:^|\b[Tt]he |\b[Oo]ur )(?P<m>{_PHRASE})"
 _ANY, _THING = rf"(?:{_O}|{_N})", rf"(?:{_S}|{_M})"
 _FREE = r"(?P<v>[^.,;:!?\n]{2,60}?)(?= over | instead of | to | because |\s*[.,;:!?\n]|\s*$)"
-_USER = r"(?P<user>^(?:The )?[Uu]ser|\b[Tt]he user)"
 _KIN = r"(?:mother|father|parent|son|daughter|child|wife|husband|brother|sister|friend|owner|part)\b"
 _ROLE = rf"(?!(?:an? |the )?{_KIN})(?:an? |the )?[\w ]{{2,40}}?"
 _EMPLOYED = "(?:works for|works at|joined|is employed by|was hired by)"
@@ -70,7 +69,7 @@ _TABLE: Sequence[tuple[str, str, str, str]] = (
     ("PARENT_OF", rf"(?P<s>{_MARK})['’]s (?:son|daughter)(?: is)? (?P<o>{_MARK})", _PERSON, _PERSON),
     ("PART_OF", rf"{_THING} is part of {_O}", THING, THING),
     ("VERSION_OF", rf"(?P<version>{_MARK}) of (?:the )?(?P<o>{_MARK})", "version", THING),
-    ("PREFERS", rf"(?:(?P<s>{_MARK}) prefers|(?P<i>\bI) prefer|{_USER} prefers) {_FREE}", _PERSON, VALUE),
+    ("PREFERS", rf"(?:(?P<s>{_MARK}) prefers|(?P<i>\bI) prefer) {_FREE}", _PERSON, VALUE),
     ("STATUS", rf"\b[Tt]he status of (?:the )?(?:(?P<s>{_MARK})|(?P<m>{_PHRASE})) is (?P<v>\w[\w-]*)(?=[.,;]|$)", THING, VALUE),
     ("PORT", rf"\b[Tt]he port of (?:the )?(?:(?P<s>{_MARK})|(?P<m>{_PHRASE})) is (?P<v>\d{{1,5}})\b", THING, VALUE),
 )  # fmt: skip
@@ -97,9 +96,10 @@ class Found(NamedTuple):
 
 
 def find_relations(sentence: str, terms: Sequence[Term], speaker: str | None) -> Iterator[Found]:
-    """Yields the relations of a sentence in which terms are marked by their numbers. `speaker` is who says "I", `None` if that is not known."""
-    if STATES_NOTHING.search(sentence):
-        return
+    """Yields the relations of a sentence that states something, its terms marked by their numbers.
+
+    `speaker` is who says "I", `None` if that is not known.
+    """
     when = _WHEN.search(sentence)
     since = None if when is None else datetime(int(when["year"]), _month(when["month"]), 1, tzinfo=UTC)
     for name, pattern, source_type, target_type in _PATTERNS:
@@ -134,10 +134,8 @@ def _sources(groups: dict[str, str | None], terms: Sequence[Term], speaker: str 
             term = terms[_number(mark)]
             if name != "version" or term.type == "version":
                 yield term
-    if groups.get("user"):
-        yield "user", "user"
     if groups.get("i") and speaker is not None:
-        yield speaker, "user"
+        yield speaker, USER if speaker == USER else _PERSON
     if (phrase := groups.get("m")) and _is_phrase(phrase):
         yield phrase, THING
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from alma.text import DAYS, MONTHS, STOPWORDS
-from alma_graph.naming import THING
+from alma_graph.naming import THING, USER
 
 _EXTENSIONS = "bat|cfg|conf|cpp|cs|css|csv|c|go|html|h|ini|ipynb|java|jsx|json|js|kt|lock|log|md|php|py|rb|rs|sh|sql|toml|tsx|ts|txt|xml|ya?ml"
 _EXACT = re.compile(
@@ -22,10 +22,13 @@ _EXACT = re.compile(
     | (?P<call>\b[A-Za-z_][\w.]*(?=\(\)))
     | (?P<version>(?<![\w.])(?:v\d+(?:\.\d+)*|\d+\.\d+\.\d+)(?![\w.]*\d|:\d))
     | (?P<identifier>\b(?=\w*[A-Za-z]\w*_\w|\w_\w*[A-Za-z])[A-Za-z]\w*_\w+|(?<![\w-])[a-z]+(?:-[a-z]+)*-\d+\b|(?<=`)[\w.-]{{2,60}}(?=`))
+    | (?P<user>(?:\b[Tt]he[ ])[Uu]ser\b|(?:(?<=^)|(?<=[.!?]\s)|(?<=\n))[Uu]ser\b)
     | (?P<word>[A-Z][\w’'-]*|[a-z]+[A-Z]\w*)
     """,
     re.VERBOSE,
 )
+_ENDLESS = re.compile(r"\S{200,}")
+"""No name is so long, and the search for one takes time with the square of its length."""
 _TITLES = frozenset({"Mr", "Mrs", "Ms", "Dr", "Prof"})
 _ENDS = "Bank Co Company Corp Corporation Foundation GmbH Group Hospital Inc Industries Institute LLC Labs Ltd Systems University"
 _SUFFIXES = frozenset(_ENDS.split())
@@ -60,6 +63,7 @@ class Term:
 def find_terms(text: str, find_known: Known, most_words: int) -> list[Term]:
     """Returns the terms of a text in its order. `find_known` returns name and type of a known entity of at most `most_words` by its folded
     name."""
+    text = _ENDLESS.sub(lambda match: " " * len(match[0]), text)
     words, found = list[re.Match[str]](), list[Term]()
     taken = list(_known_terms(text, find_known, most_words))
     places = {place for one in taken for place in range(one.start, one.end)}
@@ -77,6 +81,8 @@ def find_terms(text: str, find_known: Known, most_words: int) -> list[Term]:
 
 def _exact_term(match: re.Match[str]) -> Term | None:
     sort = str(match.lastgroup)
+    if sort == "user":
+        return Term(USER, USER, match.start(), match.end(), is_sure=False)
     name = match[0].rstrip(".,;:") if sort in ("url", "file", "email") else match[0]
     if sort == "file" and not _is_path(name):
         return None
