@@ -44,3 +44,11 @@ def empty(socket: Path) -> None:
 
     with redis.Redis(unix_socket_path=str(socket), password=PASSWORD) as client:
         client.flushall()
+
+
+def drop_connections(socket: Path) -> None:
+    """Ends the connections of all clients."""
+    import redis
+
+    with redis.Redis(unix_socket_path=str(socket), password=PASSWORD) as client:
+        client.client_kill_filter(_type="normal", skipme=True)

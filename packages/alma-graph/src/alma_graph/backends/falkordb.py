@@ -14,7 +14,8 @@ FALKORDB = Dialect(
         "CREATE INDEX FOR (n:AlmaEntity) ON (n.key)",
         "CREATE INDEX FOR (n:AlmaEntity) ON (n.folded)",
         "CREATE INDEX FOR ()-[r:RELATES]-() ON (r.key)",
-    )
+    ),
+    has_labels=False,  # a second label takes nine times as long as the node itself: 3.6 s beside 0.4 s for 10,000, measured on 4.16
 )
 
 
