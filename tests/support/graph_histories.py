@@ -23,8 +23,8 @@ class History:
 
     seed: int
     project_id: str = "shop"
-    entities: dict[str, Entity] = field(default_factory=dict)
-    relationships: dict[str, Relationship] = field(default_factory=dict)
+    people: dict[str, Entity] = field(default_factory=dict)
+    links: dict[str, Relationship] = field(default_factory=dict)
     log: list[set[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -33,16 +33,18 @@ class History:
     def happen(self, times: int) -> "History":
         for _ in range(times):
             acts = (self._appear, self._link, self._link, self._rename, self._move, self._end, self._vanish)
-            self.log.append(self._random.choice(acts)() if len(self.entities) > 5 else self._appear())
+            self.log.append(self._random.choice(acts)() if len(self.people) > 5 else self._appear())
         return self
 
     def touched(self, after: int) -> tuple[int, Sequence[str] | None]:
         return len(self.log), None if after > len(self.log) else sorted(set[str]().union(*self.log[after:]))
 
-    def state(self, ids: Sequence[str]) -> tuple[Sequence[Entity], Sequence[Relationship]]:
+    def entities(self, ids: Sequence[str]) -> Sequence[Entity]:
+        return [self.people[one] for one in ids if one in self.people]
+
+    def relationships(self, ids: Sequence[str]) -> Sequence[Relationship]:
         wanted = set(ids)
-        around = [each for each in self.relationships.values() if {each.source_id, each.target_id} & wanted]
-        return [self.entities[one] for one in ids if one in self.entities], around
+        return [each for each in self.links.values() if {each.source_id, each.target_id} & wanted]
 
     @property
     def _at(self) -> datetime:
@@ -50,41 +52,41 @@ class History:
 
     def _appear(self) -> set[str]:
         one = Entity(f"e{len(self.log):05}", f"Person {len(self.log)}", "person", {"at": len(self.log)}, self._at)
-        self.entities[one.id] = one
+        self.people[one.id] = one
         return {one.id}
 
     def _link(self) -> set[str]:
-        source, target = self._random.choices(sorted(self.entities), k=2)
+        source, target = self._random.choices(sorted(self.people), k=2)
         kind = self._random.choice(TYPES)
         one = Relationship(f"r{len(self.log):05}", source, target, kind, created_at=self._at, valid_from=self._at)
-        self.relationships[one.id] = one
+        self.links[one.id] = one
         return {source, target}
 
     def _rename(self) -> set[str]:
-        one = self.entities[self._random.choice(sorted(self.entities))]
-        self.entities[one.id] = replace(one, name=f"{one.name} '{len(self.log)}'")
+        one = self.people[self._random.choice(sorted(self.people))]
+        self.people[one.id] = replace(one, name=f"{one.name} '{len(self.log)}'")
         return {one.id}
 
     def _move(self) -> set[str]:
-        if not self.relationships:
+        if not self.links:
             return self._link()
-        one = self.relationships[self._random.choice(sorted(self.relationships))]
-        moved = replace(one, target_id=self._random.choice(sorted(self.entities)), confidence=self._random.random())
-        self.relationships[one.id] = moved
+        one = self.links[self._random.choice(sorted(self.links))]
+        moved = replace(one, target_id=self._random.choice(sorted(self.people)), confidence=self._random.random())
+        self.links[one.id] = moved
         return {one.source_id, one.target_id, moved.target_id}
 
     def _end(self) -> set[str]:
-        if not self.relationships:
+        if not self.links:
             return self._link()
-        one = self.relationships.pop(self._random.choice(sorted(self.relationships)))
+        one = self.links.pop(self._random.choice(sorted(self.links)))
         return {one.source_id, one.target_id}
 
     def _vanish(self) -> set[str]:
-        gone = self._random.choice(sorted(self.entities))
-        del self.entities[gone]
-        around = [each for each in self.relationships.values() if gone in (each.source_id, each.target_id)]
+        gone = self._random.choice(sorted(self.people))
+        del self.people[gone]
+        around = [each for each in self.links.values() if gone in (each.source_id, each.target_id)]
         for each in around:
-            del self.relationships[each.id]
+            del self.links[each.id]
         return {gone, *(each.source_id for each in around), *(each.target_id for each in around)}
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import arcadedb_server
 from alma.testing import ServedGraphBackendContract
-from alma_graph import GraphBackend, create_graph_backend
+from alma_graph import GraphBackend, GraphProjection, create_graph_backend
 from alma_testing.graph_contracts.samples import Connect
+from graph_histories import History
 
 neo4j = pytest.importorskip("neo4j", reason="the driver of Neo4j is not installed")
 pytest.importorskip("arcadedb_embedded", reason="no server of ArcadeDB is installed")
@@ -41,6 +42,18 @@ class TestArcadeDB(ServedGraphBackendContract):
     @pytest.fixture
     def unreachable(self) -> Callable[[], GraphBackend]:
         return lambda: open_graph("bolt://127.0.0.1:1")
+
+
+def test_a_projection_follows_its_source(uri: str) -> None:
+    empty(uri)
+    backend, history = open_graph(uri), History(5)
+    projection = GraphProjection(backend)
+    for _ in range(8):
+        projection.catch_up(history.happen(40))
+    assert projection.check(history).is_none
+    projection.rebuild(History(6).happen(100))
+    assert projection.check(History(6).happen(100)).is_none
+    backend.close()
 
 
 def open_graph(uri: str, password: str = arcadedb_server.PASSWORD) -> GraphBackend:

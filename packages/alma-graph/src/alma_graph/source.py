@@ -44,12 +44,20 @@ class ALMAGraphSource:
             changes = [change for entry in entries if entry.seq <= rows.upto for change in entry.changes]
             return rows.upto, sorted(_with_parts(view, _named(rows, changes)))
 
-    def state(self, ids: Sequence[str]) -> tuple[Sequence[Entity], Sequence[Relationship]]:
-        """Returns these entities, as far as they are readable and their own, and all relationships of theirs."""
+    def entities(self, ids: Sequence[str]) -> Sequence[Entity]:
+        """Returns these entities, as far as they are readable and their own."""
         with self._graph._reading(self._agent, self._user_id) as view:
-            known = (view.rows.numbers.get(each) for each in ids)
-            found = [one for one in known if one is not None and view.root[one] == one and view.is_readable(one)]
-            return [view.entity(one) for one in found], self._graph._shown(view, view.join(view.edges_of(found)))
+            return [view.entity(one) for one in _roots(view, ids)]
+
+    def relationships(self, ids: Sequence[str]) -> Sequence[Relationship]:
+        """Returns all readable relationships of these entities, past ones included."""
+        with self._graph._reading(self._agent, self._user_id) as view:
+            return self._graph._shown(view, view.join(view.edges_of(_roots(view, ids))))
+
+
+def _roots(view: View, ids: Sequence[str]) -> list[int]:
+    known = (view.rows.numbers.get(each) for each in ids)
+    return [one for one in known if one is not None and view.root[one] == one and view.is_readable(one)]
 
 
 def _is_opaque(entry: Entry) -> bool:
