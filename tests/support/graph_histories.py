@@ -71,7 +71,7 @@ class History:
         if not self.links:
             return self._link()
         one = self.links[self._random.choice(sorted(self.links))]
-        moved = replace(one, target_id=self._random.choice(sorted(self.people)), confidence=self._random.random())
+        moved = replace(one, target_id=self._random.choice(sorted(self.people)), confidence=round(self._random.random(), 3))
         self.links[one.id] = moved
         return {one.source_id, one.target_id, moved.target_id}
 

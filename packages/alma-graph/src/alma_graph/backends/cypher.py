@@ -102,7 +102,8 @@ class CypherBackend(GraphBackend):
         if wanted.containing is not None:
             words = {f"word{number}": word for number, word in enumerate(wanted.containing)}
             values |= words
-            conditions.append(f"({' OR '.join(f'n.folded CONTAINS ${name} OR n.aliases CONTAINS ${name}' for name in words)})")
+            either = " OR ".join(f"n.folded CONTAINS ${name} OR n.aliases CONTAINS ${name}" for name in words)
+            conditions.append(f"({either or 'false'})")
         if wanted.after is not None:
             values["after"] = key_of(self.project_id, wanted.after)
             conditions.append("n.key > $after")

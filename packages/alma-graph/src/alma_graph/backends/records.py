@@ -50,6 +50,9 @@ RELATIONSHIP_COLUMNS = {
 }
 """What is kept of an entity and of a relationship beside its key, by its type in Kùzu and Ladybug."""
 
+DECIMALS = 9
+"""Of a confidence: a server of FalkorDB gives numbers back with 15 digits."""
+
 Row = dict[str, Any]
 
 
@@ -132,7 +135,7 @@ def relationship_row(relationship: Relationship, project: str) -> Row:
         "target_id": one.target_id,
         "relation_type": one.relation_type,
         "properties": _as_json(one.properties),
-        "confidence": float(one.confidence),
+        "confidence": round(float(one.confidence), DECIMALS),
         "created_at": to_micros(one.created_at),
         "valid_from": ALWAYS if one.valid_from is None else to_micros(one.valid_from),
         "valid_to": FOREVER if one.valid_to is None else to_micros(one.valid_to),

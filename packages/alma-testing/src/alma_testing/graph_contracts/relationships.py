@@ -7,7 +7,7 @@ import pytest
 
 from alma.errors import ValidationError
 from alma_graph import BackendGraphStore, GraphBackend, GraphQuery, Relationship
-from alma_graph.backends import RelationshipFilter
+from alma_graph.backends import EntityFilter, RelationshipFilter
 from alma_testing.graph_contracts.samples import EVERYONE, WithBackend, day, ids_of, link, person
 
 
@@ -25,6 +25,10 @@ class GraphRelationships(WithBackend):
         )
         assert peopled.add_relationship(one) == "r"
         assert peopled.get_relationships("alice") == [one]
+
+    def test_a_confidence_is_kept_to_nine_decimals(self, peopled: GraphBackend) -> None:
+        peopled.write(relationships=[link("alice", "KNOWS", "bob", f"r{number}", confidence=number / 7) for number in range(8)])
+        assert [each.confidence for each in peopled.relationships()] == [round(number / 7, 9) for number in range(8)]
 
     def test_a_relationship_to_what_is_no_entity_is_refused(self, peopled: GraphBackend) -> None:
         with pytest.raises(ValidationError, match="'nobody', which is no entity"):
@@ -131,6 +135,7 @@ class GraphRelationships(WithBackend):
         peopled.add_relationship(link("alice", "KNOWS", "bob"))
         empty = (RelationshipFilter(ids=[]), RelationshipFilter(entities=[]), RelationshipFilter(types=[]))
         assert [peopled.select_relationships(each) for each in empty] == [[], [], []]
+        assert [peopled.select_entities(each) for each in (EntityFilter(ids=[]), EntityFilter(containing=[]))] == [[], []]
 
     def test_a_store_on_it_answers_by_name(self, peopled: GraphBackend) -> None:
         graph = BackendGraphStore(peopled)
