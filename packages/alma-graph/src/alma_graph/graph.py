@@ -61,7 +61,7 @@ class Graph:
     Every method takes the `agent` that reads and the `user_id` it works for, and acts in that scope: a relation is seen by those who may read one
     of the memories it rests on, an entity by those who may read a memory that names it. Without `agent`, the program itself reads what all
     agents recorded, for no user or for `user_id`. Entities are named by id or by name; `ValidationError` for a name that means several, which
-    it lists. Times are aware UTC. Threads may share it.
+    it lists, `MemoryNotFoundError` for one that the reader knows none of. Times are aware UTC. Threads may share it.
     """
 
     def __init__(self, alma: "ALMA") -> None:
