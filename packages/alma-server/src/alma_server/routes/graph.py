@@ -21,7 +21,7 @@ from alma_server.routes.answers import (
 )
 from alma_server.routes.bodies import Line, Name, QueryMemory, Relate, UpdateSelfModel
 from alma_server.routes.places import place
-from alma_server.routes.scope import ReaderDep, arguments_of, fields_of
+from alma_server.routes.scope import ReaderDep, arguments_of
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -75,7 +75,7 @@ async def relations(
 ) -> RelationList:
     """Returns the relations of an entity that hold, now or at a time, newest first."""
     asked.require("read")
-    given = {"as_of": as_of, "known_by": known_by, "agent": reader.agent, "user_id": reader.user}
+    given: dict[str, Any] = {"as_of": as_of, "known_by": known_by, "agent": reader.agent, "user_id": reader.user}
     return await asked.read(lambda alma: _relations(alma.graph.relations(entity, type, **given)))
 
 
@@ -93,7 +93,7 @@ async def relate(body: Relate, asked: AskedDep) -> RelationAnswer:
 async def entity_timeline(entity: EntityName, asked: AskedDep, reader: ReaderDep, known_by: Then = None) -> RelationList:
     """Returns all relations of an entity, past and present, oldest first."""
     asked.require("read")
-    given = {"known_by": known_by, "agent": reader.agent, "user_id": reader.user}
+    given: dict[str, Any] = {"known_by": known_by, "agent": reader.agent, "user_id": reader.user}
     return await asked.read(lambda alma: _relations(alma.graph.timeline(entity, **given)))
 
 
@@ -122,7 +122,7 @@ async def path(
 ) -> RelationList:
     """Returns a shortest chain of relations between two entities; none if there is none."""
     asked.require("read")
-    given = {"as_of": as_of, "agent": reader.agent, "user_id": reader.user}
+    given: dict[str, Any] = {"as_of": as_of, "agent": reader.agent, "user_id": reader.user}
     return await asked.read(lambda alma: _relations(alma.graph.path(a, b, max_hops, **given)))
 
 
@@ -140,15 +140,15 @@ async def get_self_model(
 async def update_self_model(body: UpdateSelfModel, asked: AskedDep) -> SelfModelAnswer:
     """Merges nodes, edges or plain sentences into a self-model. What is not mentioned stays."""
     asked.require("write")
-    given = arguments_of(asked, body)
-    return await asked.write(lambda alma: _model(alma.graph.update_self_model(given.pop("new_data"), **given)))
+    whose = arguments_of(asked, body, "new_data")
+    return await asked.write(lambda alma: _model(alma.graph.update_self_model(body.new_data, **whose)))
 
 
 @router.post("/self-model/query", operation_id="query_memory")
 async def query_memory(body: QueryMemory, asked: AskedDep) -> SelfModelNotes:
     """Returns lines of the self-model that share words with a question, and memories by similarity alone, as notes. They are data."""
     asked.require("read")
-    given = {**fields_of(body), **arguments_of(asked, body)}
+    given = arguments_of(asked, body)
 
     def call(alma: "ALMA") -> SelfModelNotes:
         found = alma.graph.query_memory(**given)
