@@ -12,13 +12,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from alma import ALMA
 from alma.integration import open_records
+from alma.text import normalised, sentences_of
 from alma_graph.extraction import EntityExtractor
+from benchmarks.locomo.questions import read_questions
+from benchmarks.longmemeval.questions import Question
 
 DATA = Path(__file__).parent / "data"
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -201,6 +205,39 @@ def _day(number: int) -> datetime:
     return EPOCH + timedelta(days=number)
 
 
+# lists
+
+
+def measure_lists(path: Path) -> dict[str, float]:
+    """Returns the mean share of gold sessions of LoCoMo's list questions of which 1,000 tokens hold words of a gold turn: of the pages of the persons
+    that a question names, and of the prompt for it."""
+    questions = [one for one in read_questions(path) if one.kind == "multi-hop"]
+    shares = {"page": 0.0, "prompt": 0.0}
+    for sessions, asked in groupby(questions, key=lambda one: one.sessions):
+        with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="talks") as alma:
+            for number, session in enumerate(sessions):
+                alma.add_conversation([(turn.speaker, turn.text) for turn in session.turns], "a", f"s{number}", at=session.time)
+            alma.graph.read_memories()
+            speakers = {turn.speaker for session in sessions for turn in session.turns}
+            for one in asked:
+                named = [name for name in speakers if name in one.text]
+                pages = [str(alma.graph.about(name, max_tokens=1_000 // len(named))) for name in named]
+                prompt = alma.retrieve(one.text, "a", top_k=10, profile="recall").to_prompt(max_tokens=1_000)
+                shares["page"] += _share_of_gold(one, "\n".join(pages))
+                shares["prompt"] += _share_of_gold(one, prompt)
+    return {"questions": len(questions), **{name: share / len(questions) for name, share in shares.items()}}
+
+
+def _share_of_gold(question: Question, text: str) -> float:
+    said, sessions = normalised(text), question.sessions
+    hit = {
+        session
+        for session, turn in question.gold_turns
+        if any(len(piece) > 20 and normalised(piece)[:40] in said for piece in sentences_of(sessions[session].turns[turn].text))
+    }
+    return len(hit & question.gold) / len(question.gold)
+
+
 # cost
 
 
@@ -283,6 +320,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--locomo", type=Path, metavar="FILE", help="LoCoMo, for its list questions")
     given = parser.parse_args()
     if given.misses:
         print("\n".join(list_misses()))
@@ -296,6 +334,8 @@ def main() -> None:
     }
     if given.large:
         found = {"large": measure_large}
+    if given.locomo is not None:
+        found = {"list questions": lambda: measure_lists(given.locomo)}
     for name, measure in found.items():
         print(name, {key: round(value, 3) for key, value in measure().items()}, flush=True)
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.errors import ValidationError
+from alma.errors import MemoryNotFoundError, ValidationError
 from graph_scenes import day, intervals, targets
 
 
@@ -23,7 +23,7 @@ def test_an_agent_sees_neither_entities_nor_relations_of_another(alma: ALMA) -> 
     alma.graph.relate("Ann", "works_for", "Acme", agent="dev")
     assert alma.graph.entity("Ann", agent="other") is None
     assert (alma.graph.entities(agent="other"), alma.graph.stats(agent="other")) == ([], {"entities": 0, "relations": 0})
-    with pytest.raises(ValidationError, match="no entity that this reader may see"):
+    with pytest.raises(MemoryNotFoundError, match="no entity that this reader may see"):
         alma.graph.about("Ann", agent="other")
 
 

@@ -17,7 +17,7 @@ from alma_graph.extraction.extractor import Extracted, KnownNames, extract_by_ru
 from alma_graph.naming import USER, VALUE, checked_type
 from alma_graph.relating import owned, put_again
 from alma_graph.rows import SOURCE, Owner, key_of
-from alma_graph.self_model import VALUE_OF
+from alma_graph.self_models import VALUE_OF
 from alma_graph.view import View
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from alma.memory.arguments import (
     optional_name,
     optional_text,
 )
-from alma.memory.package_records import Records
 from alma.memory.room import Room
 from alma.text import plain_value, quoted
 from alma.types.identity import from_micros, to_micros
@@ -36,10 +35,11 @@ from alma_graph.relating import (
     retire,
     start_of_open,
     store_statement,
-    time_or_none,
 )
-from alma_graph.rows import FOREVER, SOURCE, GraphRows, Owner, rows_of
-from alma_graph.self_model import MemoryAnswer, SelfModel, SelfModels, matching_lines
+from alma_graph.rows import FOREVER, SELF, GraphRows, Owner, rows_of
+from alma_graph.self_model import MemoryAnswer, SelfModel, matching_lines
+from alma_graph.self_models import SelfModels
+from alma_graph.shown import find_edge, relation_with, show
 from alma_graph.types import Entity, Relationship
 from alma_graph.view import Joined, Reader, View
 
@@ -61,7 +61,7 @@ class Graph:
     Every method takes the `agent` that reads and the `user_id` it works for, and acts in that scope: a relation is seen by those who may read one
     of the memories it rests on, an entity by those who may read a memory that names it. Without `agent`, the program itself reads what all
     agents recorded, for no user or for `user_id`. Entities are named by id or by name; `ValidationError` for a name that means several, which
-    it lists. Times are aware UTC. Threads may share it.
+    it lists, `MemoryNotFoundError` for one that the reader knows none of. Times are aware UTC. Threads may share it.
     """
 
     def __init__(self, alma: "ALMA") -> None:
@@ -128,7 +128,7 @@ class Graph:
         with self._reading(agent, user_id, known_by) as view:
             moment = self._moment(as_of)
             found = self._joined(view, view.known(checked_entity_name(entity, "entity")), wanted)
-            return self._shown(view, [one for one in found if one.holds_at(moment)])
+            return show(view, [one for one in found if one.holds_at(moment)])
 
     def timeline(
         self, entity: str, *, known_by: datetime | None = None, agent: str | None = None, user_id: str | None = None
@@ -136,7 +136,7 @@ class Graph:
         """Returns all relations of an entity, past and present, oldest first. One that held twice is there twice."""
         with self._reading(agent, user_id, known_by) as view:
             found = self._joined(view, view.known(checked_entity_name(entity, "entity")), None)
-            return self._shown(view, sorted(found, key=lambda one: (one.start, one.edges)))
+            return show(view, sorted(found, key=lambda one: (one.start, one.edges)))
 
     def about(
         self, entity: str, *, max_tokens: int = PROFILE_TOKENS, agent: str | None = None, user_id: str | None = None
@@ -145,7 +145,7 @@ class Graph:
         most = checked_count(max_tokens, "max_tokens", least=20, largest=1_000_000)
         with self._reading(agent, user_id) as view:
             number = view.known(checked_entity_name(entity, "entity"))
-            relations = self._shown(view, self._joined(view, number, None))
+            relations = show(view, self._joined(view, number, None))
             ids = [view.rows.evidence_of(int(record)) for record in view.sources_of(number)]
             memories = self._room.project.named(dict.fromkeys(one for one in ids if one is not None))
             newest = sorted(memories.values(), key=lambda one: one.seen_at, reverse=True)[:MOST_MENTIONS]
@@ -168,7 +168,7 @@ class Graph:
         with self._reading(agent, user_id) as view:
             start, goal = (view.known(checked_entity_name(one, name)) for one, name in ((a, "a"), (b, "b")))
             edges = view.find_path(start, goal, self._moment(as_of), hops) or []
-            return self._shown(view, [self._with_edge(view, edge) for edge in edges])
+            return show(view, [relation_with(view, edge) for edge in edges])
 
     def around(
         self,
@@ -248,7 +248,7 @@ class Graph:
             raise ValidationError("valid_to must be later than valid_from")
         key = store_statement(room, owner, stated, memories)[0]
         with self._reading(*owner) as view:
-            return self._shown(view, [self._with_edge(view, self._edge(view, key, 0))])[0]
+            return show(view, [relation_with(view, find_edge(view, key, 0))])[0]
 
     def retract(self, relation: str | Relationship, *, agent: str, user_id: str | None = None) -> int:
         """Takes back a relation, given by its id, as never having been so, and returns how many statements of this agent and user said it.
@@ -262,7 +262,11 @@ class Graph:
             if not name or not place.isdecimal():
                 raise ValidationError(f"{quoted(wanted)} is no id of a relation")
             return retire(
-                room, owner, view, self._with_edge(view, self._edge(view, f"{name[-2:]}/{name}", int(place))), room.now()
+                room,
+                owner,
+                view,
+                relation_with(view, find_edge(view, f"{SELF if '/' in name else name[-2:]}/{name}", int(place))),
+                room.now(),
             )
 
     def merge(self, a: str, b: str, *, agent: str, user_id: str | None = None, reason: str = "") -> Entity:
@@ -383,61 +387,6 @@ class Graph:
     def _joined(view: View, entity: int, wanted: str | None) -> list[Joined]:
         found = view.join(view.edges_of([entity]))
         return [one for one in found if wanted in (None, one.type)]
-
-    @staticmethod
-    def _edge(view: View, key: str, place: int) -> int:
-        """Returns the edge of a record at a place. `ValidationError` if the reader has none."""
-        column = view.rows.edges.column
-        for record in view.rows.find_records(key):
-            found = ((column("record") == record) & (column("place") == place) & view.edges).nonzero()[0]
-            if len(found):
-                return int(found[0])
-        raise ValidationError("no relation that this reader may see has that id")
-
-    @staticmethod
-    def _with_edge(view: View, edge: int) -> Joined:
-        """Returns the relation that an edge is part of."""
-        column = view.rows.edges.column
-        source = int(view.root[column("source")[edge]])
-        found = (one for one in view.join(view.edges_of([source], incoming=False)) if edge in one.edges)
-        one = next(found, None)
-        if one is None:  # its interval is empty: it began when another did that replaces it
-            raise ValidationError("that relation does not hold at any time: another of its type began when it did")
-        return one
-
-    def _shown(self, view: View, found: Sequence[Joined]) -> list[Relationship]:
-        rows, column = view.rows, view.rows.edges.column
-        with_more = {rows.key_of(int(column("record")[edge])) for one in found for edge in one.edges if column("has_more")[edge]}
-        bodies = {key: one.body for key, one in Records(self._room, SOURCE).find(with_more).items()} if with_more else {}
-        return [_relationship(view, one, bodies) for one in found]
-
-
-def _relationship(view: View, one: Joined, bodies: Mapping[str, Mapping[str, Any]]) -> Relationship:
-    rows, column = view.rows, view.rows.edges.column
-    edges = sorted(one.edges)
-    records = [int(column("record")[edge]) for edge in edges]
-    more: dict[str, Any] = {}
-    for edge, record in zip(edges, records, strict=True):
-        if column("has_more")[edge] and (body := bodies.get(rows.key_of(record))) is not None:
-            more |= body["relations"][int(column("place")[edge])].get("properties") or {}
-    evidence = [memory for record in records if (memory := rows.evidence_of(record)) is not None]
-    start, end = time_or_none(one.start), time_or_none(one.end)
-    return Relationship(
-        id=f"{rows.key_of(records[0]).partition('/')[2]}.{int(column('place')[edges[0]])}",
-        source_id=rows.ids[one.source],
-        target_id=rows.ids[one.target],
-        relation_type=one.type,
-        properties={
-            **more,
-            "source": view.name_of(one.source),
-            "target": view.name_of(one.target),
-            "evidence": list(dict.fromkeys(evidence)),
-        },
-        confidence=round(float(max(column("confidence")[edges])), 6),
-        created_at=from_micros(min(int(rows.sources.column("recorded")[record]) for record in records)),
-        valid_from=None if start is None else from_micros(start),
-        valid_to=None if end is None else from_micros(end),
-    )
 
 
 def _view(rows: GraphRows, reader: Reader, known_by: int) -> View:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import ValidationError
+from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory.room import Room
 from alma.text import quoted
 from alma.types.identity import from_micros
@@ -172,10 +172,10 @@ class View:
         return found[0] if found else None
 
     def known(self, name: str) -> int:
-        """Returns the entity that an id or a name means. `ValidationError` if there is none, or several."""
+        """Returns the entity that an id or a name means. `MemoryNotFoundError` if there is none, `ValidationError` if there are several."""
         found = self.one(name)
         if found is None:
-            raise ValidationError(f"no entity that this reader may see is named {quoted(name)}")
+            raise MemoryNotFoundError(f"no entity that this reader may see is named {quoted(name)}")
         return found
 
     def type_of(self, entity: int) -> str:

@@ -26,14 +26,18 @@ _M = rf"(?:^|\b[Tt]he |\b[Oo]ur )(?P<m>{_PHRASE})"
 _ANY, _THING = rf"(?:{_O}|{_N})", rf"(?:{_S}|{_M})"
 _FREE = r"(?P<v>[^.,;:!?\n]{2,60}?)(?= over | instead of | to | because |\s*[.,;:!?\n]|\s*$)"
 _KIN = r"(?:mother|father|parent|son|daughter|child|wife|husband|brother|sister|friend|owner|part)\b"
-_ROLE = rf"(?!(?:an? |the )?{_KIN})(?:an? |the )?[\w ]{{2,40}}?"
+_OFFICE = (
+    r"(?:C[A-Z]O|VP|[Hh]ead|[Dd]irector|[Mm]anager|[Ff]ounder|[Pp]resident|[Cc]hair|[Ll]ead|[Ee]ngineer|[Aa]nalyst|[Pp]artner)"
+)
+_A = r"(?: is| is now) (?:an? |the )?"
+_ROLE = rf"(?:(?!{_A}{_KIN}){_A}[\w ]{{2,40}}? at|(?:,|{_A})(?: ?an? | ?the )?(?: ?[a-z]+ )? ?{_OFFICE} (?:at|of))"
 _EMPLOYED = "(?:works for|works at|joined|is employed by|was hired by)"
 _PERSON, _ORGANIZATION, _PLACE = "person", "organization", "place"
 
 _TABLE: Sequence[tuple[str, str, str, str]] = (
     # relation, its pattern, the type of its source and of its target where these are not known
     ("WORKS_FOR", rf"(?:{_S}(?:, who)? {_EMPLOYED}|(?P<i>\bI) work (?:for|at)) {_O}", _PERSON, _ORGANIZATION),
-    ("WORKS_FOR", rf"(?P<s>{_MARK})(?:,| is| is now) {_ROLE} (?:at|of) (?P<o>{_MARK})", _PERSON, _ORGANIZATION),
+    ("WORKS_FOR", rf"(?P<s>{_MARK}){_ROLE} (?P<o>{_MARK})", _PERSON, _ORGANIZATION),
     ("WORKS_FOR", rf"(?P<s>{_MARK}) (?P<loose>from|at|of) (?P<o>{_MARK})", _PERSON, _ORGANIZATION),
     ("LEADS_AT", rf"(?P<s>{_MARK}) (?:leads|manages|heads) (?:the )?{_PHRASE} at (?P<o>{_MARK})", _PERSON, _ORGANIZATION),
     ("REVIEWED", rf"{_S} (?:reviewed|approved) {_O}", _PERSON, THING),
@@ -121,7 +125,7 @@ def _is_firm(terms: Sequence[Term], groups: dict[str, str | None]) -> bool:
     """Returns whether "X at Y" means a person of an organization: after "at" any name, after "from" and "of" only that of an organization."""
     source, target = (terms[_number(str(groups[name]))] for name in ("s", "o"))
     is_person = source.type in (THING, _PERSON)
-    return is_person and (target.type == _ORGANIZATION or (groups["loose"] == "at" and target.type == THING))
+    return is_person and (target.type == _ORGANIZATION or (groups["loose"] == "at" and target.type == THING and source.is_sure))
 
 
 def _number(mark: str) -> int:
@@ -132,7 +136,7 @@ def _sources(groups: dict[str, str | None], terms: Sequence[Term], speaker: str 
     for name in ("s", "s2", "version"):
         if mark := groups.get(name):
             term = terms[_number(mark)]
-            if name != "version" or term.type == "version":
+            if name != "version" or (term.type == "version" and term.name.lstrip("v")[:1].isdigit()):
                 yield term
     if groups.get("i") and speaker is not None:
         yield speaker, USER if speaker == USER else _PERSON

@@ -16,7 +16,8 @@ _EXACT = re.compile(
     rf"""
       (?P<url>https?://[^\s<>"'`)\]]+|git@[\w.-]+:[\w./-]+)
     | (?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    | (?P<file>(?<![\w@])(?:[A-Za-z]:\\[\w\\.-]+|(?:~|\.{{1,2}}|[\w.-]+)?(?:/[\w.{{}}@-]+)+|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?![\w(])))
+    | (?P<file>(?<![\w@<])(?:[A-Za-z]:\\[\w\\.-]+|(?:~|\.{{1,2}}|[\w.-]+)?(?:/[\w.{{}}@-]+)+|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?![\w(])))
+    | (?P<title>(?<=["“])[A-Z][\w'’&-]*(?:[ ](?:[a-z]{{1,4}}|[A-Z0-9][\w'’&-]*)){{1,7}}(?=["”]))
     | (?P<handle>(?<![\w@/.])@[A-Za-z][\w-]*(?:/[\w-]+)?)
     | (?P<reference>(?<![\w&])\#\d+\b|\b(?!UTF|SHA|ISO|RFC|AES|GPT|MD)[A-Z][A-Z0-9]{{1,9}}-\d+\b)
     | (?P<call>\b[A-Za-z_][\w.]*(?=\(\)))
@@ -34,15 +35,17 @@ _ENDS = "Bank Co Company Corp Corporation Foundation GmbH Group Hospital Inc Ind
 _SUFFIXES = frozenset(_ENDS.split())
 """Words at the end of the name of an organization."""
 _OTHERS = "user users agent ok okay yes thanks today yesterday tomorrow none true false".split()  # noqa: SIM905 - a list of words reads best as words
-_NO_NAMES = STOPWORDS | {*DAYS, *MONTHS, *_OTHERS}
+_NO_NAMES = STOPWORDS | {*DAYS, *(f"{day}s" for day in DAYS), *MONTHS, *_OTHERS}
 _ROLE = re.compile(r"C[A-Z]O|QA|HR|VP|PR|PM")
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z][a-z0-9]+\w*")
-_BEGINS = re.compile(r"(?:^|[.!?:\n]\s*|\n|[\"“*>]\s*|^\s*[-*]\s*)$")
+_BEGINS = re.compile(r"(?:^|[.!?:\n•●)]\s*|\n|[\"“*>]\s*|(?:^|\n)\s*[-–—*]\s*)$")
 _DOES = re.compile(
     r"(?:,|\.)? (?:and|at|from|has|is|of|was|works|joined|reviewed|approved|submitted|fixed|created|wrote|built|designed|founded|deployed|shipped"
     r"|released|owns|maintains|leads|manages|heads|reports|uses|runs|depends|requires|replaced|lives|moved|prefers)\b"
 )
 """Words after a name that begins a sentence."""
+_ENDS_LINE = re.compile(r"[ \t]*(?:\n|$)")
+"""Behind a line of capitals alone, a heading or an item of a list."""
 _NUMBER = re.compile(r" (v?\d+(?:\.\d+)*)\b(?! (?:%|percent|seconds?|minutes?|hours?|days?|times))")
 
 
@@ -86,7 +89,7 @@ def _exact_term(match: re.Match[str]) -> Term | None:
     name = match[0].rstrip(".,;:") if sort in ("url", "file", "email") else match[0]
     if sort == "file" and not _is_path(name):
         return None
-    sort = "identifier" if sort == "call" or (sort == "handle" and "/" in name) else sort
+    sort = THING if sort == "title" else "identifier" if sort == "call" or (sort == "handle" and "/" in name) else sort
     return Term(name, sort, match.start(), match.start() + len(name))
 
 
@@ -147,7 +150,7 @@ def _names(text: str, run: list[re.Match[str]]) -> Iterator[Term]:
         return
     has_suffix = len(run) > 1 and re.sub(r"['’]s?$", "", run[-1][0]) in _SUFFIXES
     if begins and len(run) > 1 and not has_suffix and not _CAMEL.fullmatch(run[0][0]):
-        if _DOES.match(text, run[-1].end()):
+        if _ENDS_LINE.match(text, run[-1].end()) or _DOES.match(text, run[-1].end()):
             yield from _name(text, run, is_sure=False, entity_type=THING)
             return
         run, begins = run[1:], False  # the first is rather a verb: "Ask Beatrice"
