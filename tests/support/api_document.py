@@ -15,6 +15,7 @@ TITLES = {
     "episodes": "Episodes",
     "upkeep": "Forgetting, history, counts",
     "workflows": "Workflows",
+    "graph": "The graph and the self-model",
     "events": "Events",
     "webhooks": "Webhooks",
     "transfer": "Export and import",

@@ -22,6 +22,7 @@ _OPENED = {
     **dict.fromkeys(("open", "from_config", "quickstart"), "alma.aio.workers.Opening[AsyncALMA]"),
     **dict.fromkeys(("episode", "resume_episode"), "alma.aio.workers.Opening[AsyncEpisode]"),
 }
+_PROXIES = {"admin": "AsyncAdmin", "graph": "alma_graph.asynchronous.AsyncGraph"}
 _CONTEXT = """
     async def __aenter__(self) -> typing.Self: ...
     async def __aexit__(
@@ -62,7 +63,7 @@ def _member(source: type, name: str) -> Iterator[str]:
     member = inspect.getattr_static(source, name)
     if isinstance(member, property):
         assert member.fget is not None
-        returned = "AsyncAdmin" if name == "admin" else _annotation(inspect.signature(member.fget).return_annotation)
+        returned = _PROXIES.get(name) or _annotation(inspect.signature(member.fget).return_annotation)
         yield f"    @property\n    def {name}(self) -> {returned}: ..."
         return
     function: Any = getattr(source, name) if isinstance(member, LateMethod) else getattr(member, "__func__", member)

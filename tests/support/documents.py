@@ -28,6 +28,7 @@ ADAPTERS = (
 )
 _PAGES = {
     "coding-agents": "agents",
+    "graph_backends": "graph/backends",
     "webhooks": "events",
     "pydantic-ai": "harness_pydantic_ai",
     "openai-agents": "harness_openai_agents",

@@ -44,7 +44,10 @@ BESIDES = {
     "alma-encryption": {"alma.folders", "alma.journal"},
     "alma-events": {"alma.memory.alma"},
     "alma-files": {"alma.folders", "alma.journal"},
-    "alma-graph": set[str](),
+    "alma-graph": {
+        *("alma.aio.workers", "alma.config.loading", "alma.forking", "alma.journal"),
+        *("alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records", "alma.memory.room"),
+    },
     "alma-integration": {"alma.episode", "alma.memory.alma", "alma.memory.arguments", "alma.memory.package_records"},
     "alma-knowledge": {
         *("alma.config.loading", "alma.embedding.endpoint", "alma.memory.alma", "alma.memory.arguments"),
@@ -57,7 +60,8 @@ BESIDES = {
 }
 """What one package imports from besides. alma-access locks the file of its tokens; alma-cli reads databases of other programs and has the core
 take the rows in; the files of alma-files are journals, and alma-encryption and alma-upgrade put whole files in the place of others;
-alma-integration publishes names of episodes and records; alma-events keeps positions beside memories; alma-knowledge checks a block of the
+alma-integration publishes names of episodes and records; alma-events keeps positions beside memories; alma-graph keeps records and a cache of
+them that follows the journal, and runs in the threads of `AsyncALMA`; alma-knowledge checks a block of the
 configuration of its own, asks models over HTTP as embedders do, reads the messages of a conversation and the steps of an episode as the core does,
 and merges memories in one write; alma-server frees the caches of projects; alma-testing checks stores against the pure rules of the core."""
 

@@ -554,6 +554,21 @@ export interface components {
             feedback?: string | null;
             used_memory_ids?: string[] | null;
         };
+        /** @description Entity of a graph. `properties` have its other names as `aliases`. */
+        EntityAnswer: {
+            id: string;
+            name: string;
+            entity_type: string;
+            properties: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description Entities by name. */
+        EntityList: {
+            entities: components["schemas"]["EntityAnswer"][];
+        };
         /**
          * @description A stored episode.
          *
@@ -1076,6 +1091,12 @@ export interface components {
             next: string | null;
             total?: number | null;
         };
+        /** @description What is known of an entity, as lines of text. `left_out` counts the relations and sentences for which there was no room. */
+        PageOfEntity: {
+            entity: components["schemas"]["EntityAnswer"];
+            page: string;
+            left_out: number;
+        };
         /** @description The passage of a memory that is nearest to the question, at most 800 characters of it, and its cosine. */
         PassagePart: {
             text: string;
@@ -1092,6 +1113,14 @@ export interface components {
             surfaces: components["schemas"]["Surface"][];
             left: string[];
         };
+        /** @description Question to the self-model and the memories. */
+        QueryMemory: {
+            agent?: string | null;
+            user_id?: string | null;
+            query: string;
+            /** @default 10 */
+            top_k?: number;
+        };
         /** @description Interval of a number at 95 %. */
         Range: {
             lower: number;
@@ -1102,6 +1131,57 @@ export interface components {
          * @enum {string}
          */
         Reason: "selected" | "unknown" | "other_project" | "scope" | "archived" | "outside_times" | "overruled" | "below_floor" | "not_a_candidate" | "folded" | "not_a_contender" | "contradicted" | "below_last";
+        /**
+         * @description Relation to state. Without `valid_from` it begins with the newest memory of its `evidence`, else now.
+         * @example {
+         *       "agent": "helena",
+         *       "source": "Ann",
+         *       "target": "Acme",
+         *       "type": "works_for"
+         *     }
+         */
+        Relate: {
+            agent?: string | null;
+            user_id?: string | null;
+            source: string;
+            type: string;
+            target: string;
+            valid_from?: string | null;
+            valid_to?: string | null;
+            /** @default [] */
+            evidence?: string[];
+            source_type?: string | null;
+            target_type?: string | null;
+            /** @default false */
+            replaces?: boolean;
+            /** @default 1 */
+            confidence?: number;
+            properties?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * @description Relation of two entities. `valid_from` and `valid_to` say when it held in the world; `null` is open. `properties` have the names of both
+         *     ends, `source` and `target`, and the memories behind it, `evidence`.
+         */
+        RelationAnswer: {
+            id: string;
+            source_id: string;
+            target_id: string;
+            relation_type: string;
+            properties: {
+                [key: string]: unknown;
+            };
+            confidence: number;
+            /** Format: date-time */
+            created_at: string;
+            valid_from: string | null;
+            valid_to: string | null;
+        };
+        /** @description Relations in the order of the request. */
+        RelationList: {
+            relations: components["schemas"]["RelationAnswer"][];
+        };
         /** @description Memories in quarantine that a person has read. */
         Release: {
             memory_ids: string[];
@@ -1247,6 +1327,42 @@ export interface components {
             node?: string | null;
             name?: string | null;
             user_id?: string | null;
+        };
+        /** @description Self-model of a user, or of an agent that works for none. */
+        SelfModelAnswer: {
+            nodes: components["schemas"]["SelfModelNode"][];
+            links: components["schemas"]["SelfModelLink"][];
+        };
+        /** @description Attribute of a node: its value, who said it and when, and the values before, newest first. */
+        SelfModelFact: {
+            value: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+            former: string[];
+        };
+        /** @description Directed relation between two nodes, each named `Type:name`. */
+        SelfModelLink: {
+            source: string;
+            relation: string;
+            target: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description Node of a self-model. A preference has the id of its memory. */
+        SelfModelNode: {
+            type: string;
+            name: string;
+            facts: {
+                [key: string]: components["schemas"]["SelfModelFact"];
+            };
+            memory_id: string | null;
+        };
+        /** @description What is known to a question: lines of the self-model, and memories as notes. */
+        SelfModelNotes: {
+            lines: string[];
+            prompt: string;
         };
         /** @description Token of a session of the page. Its secret is shown only now. */
         Session: {
@@ -1469,6 +1585,21 @@ export interface components {
             changed: string[];
             others: string[];
             purged: number;
+        };
+        /**
+         * @description Nodes, edges or sentences to merge into a self-model.
+         * @example {
+         *       "agent": "claude",
+         *       "new_data": "User prefers concise replies.",
+         *       "user_id": "ann"
+         *     }
+         */
+        UpdateSelfModel: {
+            agent?: string | null;
+            user_id?: string | null;
+            new_data: string | {
+                [key: string]: unknown;
+            } | unknown[];
         };
         /** @description Which of the memories shown were used. */
         Usage: {

@@ -241,7 +241,7 @@ def test_an_unknown_key_like_no_other_brings_the_list(write: Write) -> None:
     assert "known are project_id, storage" in told
 
 
-@pytest.mark.parametrize("key", ["federation", "graph"])
+@pytest.mark.parametrize("key", ["federation"])
 def test_a_reserved_key_says_that_it_is_not_built_yet(write: Write, key: str) -> None:
     assert problem(write(f"project_id: p\n{key}: {{}}")) == f"{key}: is not built yet; remove it"
 

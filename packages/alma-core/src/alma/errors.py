@@ -30,9 +30,14 @@ class MissingDependencyError(ConfigurationError, ImportError):
     """An optional package is not installed. The message names the extra to install."""
 
 
-_PACKAGES = {"local": "minilm", "agents": "agents cli integration knowledge", "mcp": "mcp access harness integration"}
+_PACKAGES = {
+    "local": "minilm",
+    "agents": "agents cli integration knowledge",
+    "mcp": "mcp access graph harness integration knowledge",
+}
 _PACKAGES |= {
     "events": "events access",
+    "graph": "graph integration knowledge",
     "server": "server access events integration",
     "files": "files upgrade",
     "postgres": "postgres upgrade",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         VectorIndexContract,
     )
     from alma_testing.fakes import MockEmbedder, MockStorage
+    from alma_testing.graph_contracts import GraphBackendContract, LastingGraphBackendContract, ServedGraphBackendContract
     from alma_testing.recalls import assert_never_recalls, assert_recalls
 
 __all__ = [
@@ -37,11 +38,14 @@ __all__ = [
     "EmbedderContract",
     "FileStoreContract",
     "FixedClock",
+    "GraphBackendContract",
     "IntegrationContract",
+    "LastingGraphBackendContract",
     "MockEmbedder",
     "MockStorage",
     "PortableContract",
     "ReembeddableContract",
+    "ServedGraphBackendContract",
     "SteppingClock",
     "StoreContract",
     "TextScoresContract",
@@ -57,7 +61,14 @@ __all__ = [
     "make_vector_changes",
 ]
 
-_HOMES = {"Clock": "clocks", "Contract": "contracts", "Mock": "fakes", "assert_": "recalls", "make_": "builders"}
+_HOMES = {
+    "Clock": "clocks",
+    "GraphBackend": "graph_contracts",
+    "Contract": "contracts",
+    "Mock": "fakes",
+    "assert_": "recalls",
+    "make_": "builders",
+}
 """The module of each name, by a part of the name."""
 
 _FORMER = {
@@ -82,11 +93,12 @@ def _loaded(home: str) -> Any:
     try:
         return import_module(f"alma_testing.{home}")
     except ModuleNotFoundError as missing:
-        if missing.name not in ("hypothesis", "pytest"):
+        extra = {"hypothesis": "testing", "pytest": "testing", "alma_graph": "graph"}.get(missing.name or "")
+        if extra is None:
             raise
         from alma.errors import missing_for
 
-        raise missing_for("The contracts need", missing, "testing") from missing
+        raise missing_for("The contracts need", missing, extra) from missing
 
 
 def __dir__() -> list[str]:

@@ -10,10 +10,11 @@ import logging
 from alma.aio.workers import Opening, Workers
 from alma.episode import Episode
 from alma.errors import AlmaError
-from alma.extensions import LateMethod
+from alma.extensions import LateMethod, extension
 from alma.memory.administration import Admin
 from alma.memory.alma import ALMA
 
+_GRAPH = ("alma_graph.asynchronous", "graph", "the graph is")
 _LOG = logging.getLogger("alma")
 
 
@@ -136,6 +137,7 @@ class AsyncALMA(AsyncAdmin):
     resume_episode = _opened(ALMA.resume_episode, AsyncEpisode, Episode.abandon)
     events = LateMethod(_unawaited)
     remembers = LateMethod(_unawaited)
+    graph = property(lambda self: extension(*_GRAPH).AsyncGraph(self._proxied.graph, self._workers), doc=ALMA.graph.__doc__)
     admin = property(lambda self: AsyncAdmin(self._proxied, self._workers), doc=ALMA.admin.__doc__)
 
     @functools.wraps(ALMA.for_project)

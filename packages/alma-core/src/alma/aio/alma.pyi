@@ -21,6 +21,7 @@ import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
 import alma_events.reading
+import alma_graph.asynchronous
 import alma_knowledge.compression.results
 import alma_knowledge.consolidation.results
 import alma_knowledge.reflection.results
@@ -369,6 +370,8 @@ class AsyncALMA(AsyncAdmin):
         A "warning" is an anti-pattern, an "open_item" a task that the agent began and did not end, an "expiring_fact" a fact whose metadata has
         an `expires_at` (ISO 8601) that is past, or within 7 days of `now`. `threshold` is the least similarity, 0 to 1. Writes nothing. Needs
         `alma-core[harness]`."""
+    @property
+    def graph(self) -> alma_graph.asynchronous.AsyncGraph: ...
     async def learn(self, agent: str, task: str, outcome: str | bool | alma.types.kinds.Verdict, strategy_used: str | None = None, *, task_type: str | None = None, user_id: str | None = None, task_id: str | None = None, difficulty: str | None = None, verdict_source: str | alma.types.kinds.VerdictSource = ..., duration_ms: float | None = None, error_message: str | None = None, feedback: str | None = None, metadata: collections.abc.Mapping[str, typing.Any] | None = None, timestamp: datetime.datetime | None = None, idempotency_key: str | None = None) -> alma.types.memories.Outcome:
         """Records the outcome of a task. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
 

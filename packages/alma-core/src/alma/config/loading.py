@@ -18,9 +18,10 @@ from alma.text import name_nearest, quoted, shortened
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("federation", "graph")
+RESERVED = ("federation",)
 OF_PACKAGES = {
     "compression": ("alma_knowledge.compression.configured", "check_compression", "knowledge", "compression is"),
+    "graph": ("alma_graph.configured", "check_graph", "graph", "the graph is"),
     "llm": ("alma_knowledge.llm.configured", "check_llm", "knowledge", "language models are"),
     "webhooks": ("alma_events.webhooks.configured", "check_webhooks", "events", "webhooks are"),
 }

@@ -313,6 +313,7 @@ class Settings(Value):
     azure_openai: AzureOpenAISettings | None = None
     sentence_transformers: SentenceTransformersSettings | None = None
     server: dict[str, Any] | None = None
+    graph: dict[str, Any] | None = None
     llm: dict[str, Any] | None = Field(default=None, repr=False)
     webhooks: tuple[dict[str, Any], ...] = Field(default=(), repr=False)
     compression: dict[str, Any] | None = None

@@ -124,7 +124,7 @@ class ALMA(Recording):
             encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
-            blocks={"compression": settings.compression, "llm": settings.llm},
+            blocks={"compression": settings.compression, "graph": settings.graph, "llm": settings.llm},
             create=create,
         )
         return cls(opening.first_room(store, settings.project_id))

@@ -54,6 +54,7 @@ def _load_knowledge(name: str) -> Callable[..., Any]:
 
 if TYPE_CHECKING:
     from alma_events.methods import EventMethods as EventMethods
+    from alma_graph.graph import Graph
     from alma_harness.methods import HarnessMethods as HarnessMethods
     from alma_knowledge.methods import KnowledgeMethods as KnowledgeMethods
 else:
@@ -64,6 +65,11 @@ else:
 
 class Recording(Admin, EventMethods, HarnessMethods, KnowledgeMethods):
     """Methods that record."""
+
+    @property
+    def graph(self) -> "Graph":
+        """Entities and dated relations of what the memories speak of: `alma.graph.Graph`, of the package alma-graph."""
+        return extension("alma_graph.graph", "graph", "the graph is").Graph(self)  # type: ignore[no-any-return] # loaded when it is first used
 
     add_user_preference = forwarded(adding.add_user_preference)
     add_domain_knowledge = forwarded(adding.add_domain_knowledge)

@@ -5,7 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from alma.types import MemorySlice
+from alma.types.prompt import fenced
 from alma.types.strategies import TRIED
+from alma.types.tags import defused
 from alma_mcp.answers import Assessed, Checked, Explained, Found, Notes, Strategies, Tried, Warned
 from alma_mcp.calls import Calls
 from alma_mcp.tools.arguments import Agent, MemoryId, Task, TaskType, TopK, UserId
@@ -42,12 +44,14 @@ def query_memory(
     top_k: TopK = 10,
     max_tokens: Tokens = 2000,
 ) -> Notes:
-    """Use to look something up rather than to prepare a task: memories by similarity alone, whatever their record."""
+    """Use to look something up rather than to prepare a task: the self-model, and memories by similarity alone, whatever their record."""
     who = calls.access
-    found = calls.alma.retrieve(
-        task=question, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k, profile="recall"
-    )
-    return notes_of(found, max_tokens)
+    found = calls.alma.graph.query_memory(question, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k)
+    notes = notes_of(found.memories, max_tokens)
+    if not found.lines:
+        return notes
+    known = fenced(["Known of the user and their world:", *(defused(one) for one in found.lines)])
+    return notes.model_copy(update={"notes": f"{known}\n{notes.notes}"})
 
 
 def check(

@@ -1,32 +1,35 @@
-"""Tools for what an agent knows of its user, projects, goals and tools."""
+"""Tools for what is known of the user, with the projects, goals and tools around them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from alma_mcp.calls import Calls
-from alma_mcp.self_model import Graph, NewLink, NewNode, SelfModel, Update
+from alma_mcp.self_model import Graph, NewLink, NewNode, graph_of, update_of
 from alma_mcp.tools.arguments import Agent, UserId
 
 
 def get_self_model(calls: Calls, agent: Agent = None, user_id: UserId = None) -> Graph:
     """Use at the start of a session: whom you work for, on what, towards which goals, with which tools, and what the user prefers."""
     who = calls.access
-    return SelfModel(calls.alma, who.as_agent(agent), who.as_user(user_id)).read()
+    return graph_of(calls.alma.graph.get_self_model(agent=who.as_agent(agent), user_id=who.as_user(user_id)))
 
 
 def update_self_model(
     calls: Calls,
     nodes: Annotated[list[NewNode] | None, Field(description="Nodes to add, or facts to add to known ones.")] = None,
-    links: Annotated[list[NewLink] | None, Field(description="Relations between nodes, each named Type:name.")] = None,
-    remove: Annotated[list[str] | None, Field(description="Nodes that no longer hold.")] = None,
+    links: Annotated[list[NewLink] | None, Field(description="Relations; an end is Type:name, a new name, or User.")] = None,
+    remove: Annotated[list[str] | None, Field(description="Nodes that no longer hold, each Type:name.")] = None,
+    new_data: Annotated[
+        dict[str, Any] | list[str] | str | None, Field(description="Sentences, or nodes and edges, instead of the above.")
+    ] = None,
     agent: Agent = None,
     user_id: UserId = None,
 ) -> Graph:
     """Use when you learn something lasting about the user, a project, a goal or a tool. It is merged: the rest stays as it is.
 
-    Preferences are kept by alma_add_preference.
+    What the user prefers is kept as a preference. All agents of the user see it.
     """
     who = calls.access
-    update = Update(nodes=nodes or [], links=links or [], remove=remove or [])
-    return SelfModel(calls.alma, who.as_agent(agent), who.as_user(user_id)).update(update)
+    update = update_of(nodes, links, remove, new_data)
+    return graph_of(calls.alma.graph.update_self_model(update, agent=who.as_agent(agent), user_id=who.as_user(user_id)))

@@ -228,3 +228,90 @@ def forgotten_by(reports: list[ForgetReport], *, unknown: list[str], dry_run: bo
         receipts=[report.receipt for report in reports if report.receipt is not None],
         confirmation=confirmation,
     )
+
+
+class EntityAnswer(Answer):
+    """Entity of a graph. `properties` have its other names as `aliases`."""
+
+    id: str
+    name: str
+    entity_type: str
+    properties: dict[str, Any]
+    created_at: datetime
+
+
+class EntityList(Answer):
+    """Entities by name."""
+
+    entities: list[EntityAnswer]
+
+
+class RelationAnswer(Answer):
+    """Relation of two entities. `valid_from` and `valid_to` say when it held in the world; `null` is open. `properties` have the names of both
+    ends, `source` and `target`, and the memories behind it, `evidence`."""
+
+    id: str
+    source_id: str
+    target_id: str
+    relation_type: str
+    properties: dict[str, Any]
+    confidence: float
+    created_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+
+class RelationList(Answer):
+    """Relations in the order of the request."""
+
+    relations: list[RelationAnswer]
+
+
+class PageOfEntity(Answer):
+    """What is known of an entity, as lines of text. `left_out` counts the relations and sentences for which there was no room."""
+
+    entity: EntityAnswer
+    page: str
+    left_out: int
+
+
+class SelfModelFact(Answer):
+    """Attribute of a node: its value, who said it and when, and the values before, newest first."""
+
+    value: str
+    by: str
+    at: datetime
+    former: list[str]
+
+
+class SelfModelNode(Answer):
+    """Node of a self-model. A preference has the id of its memory."""
+
+    type: str
+    name: str
+    facts: dict[str, SelfModelFact]
+    memory_id: str | None
+
+
+class SelfModelLink(Answer):
+    """Directed relation between two nodes, each named `Type:name`."""
+
+    source: str
+    relation: str
+    target: str
+    by: str
+    at: datetime
+
+
+class SelfModelAnswer(Answer):
+    """Self-model of a user, or of an agent that works for none."""
+
+    nodes: list[SelfModelNode]
+    links: list[SelfModelLink]
+
+
+class SelfModelNotes(Answer):
+    """What is known to a question: lines of the self-model, and memories as notes."""
+
+    lines: list[str]
+    prompt: str

@@ -13,6 +13,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=200_000)]
 Line = Annotated[str, Field(min_length=1, max_length=4_000)]
 """Text in an address."""
+Entity = Annotated[str, Field(min_length=1, max_length=300)]
 Names = Annotated[list[Name], Field(max_length=LARGEST_BATCH)]
 Metadata = dict[str, Any] | None
 Moment = datetime | None
@@ -390,3 +391,40 @@ class Export(Scoped):
     """Content to export: all, or that of one agent or one user."""
 
     vectors: bool = False
+
+
+class Relate(Scoped):
+    """Relation to state. Without `valid_from` it begins with the newest memory of its `evidence`, else now."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source": "Ann", "type": "works_for", "target": "Acme", "agent": "helena"}]}
+    )
+
+    source: Entity
+    type: Annotated[str, Field(min_length=1, max_length=60)]
+    target: Entity
+    valid_from: Moment = None
+    valid_to: Moment = None
+    evidence: Annotated[list[Name], Field(max_length=100)] = []
+    source_type: Annotated[str | None, Field(max_length=60)] = None
+    target_type: Annotated[str | None, Field(max_length=60)] = None
+    replaces: bool = False
+    confidence: Share = 1.0
+    properties: Metadata = None
+
+
+class UpdateSelfModel(Scoped):
+    """Nodes, edges or sentences to merge into a self-model."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"new_data": "User prefers concise replies.", "agent": "claude", "user_id": "ann"}]}
+    )
+
+    new_data: Text | dict[str, Any] | Annotated[list[Any], Field(max_length=LARGEST_BATCH)]
+
+
+class QueryMemory(Scoped):
+    """Question to the self-model and the memories."""
+
+    query: Text
+    top_k: Count = 10
