@@ -7,6 +7,7 @@ SQLite, also not to look at its header.
 """
 
 import errno
+import json
 import os
 import re
 import sqlite3
@@ -22,7 +23,9 @@ from alma.calls import current_call, has_ended
 from alma.errors import CorruptStoreError, StorageError
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, split_at_values
-from alma.storage.sqlite.compiled import STATEMENTS
+
+STATEMENTS: dict[str, str] = json.loads(Path(__file__).with_name("compiled.json").read_text(encoding="utf-8"))
+"""The text of statements by name: the usual ones, as `compiling` writes them, and those that this process compiled."""
 
 MOST_ROWS = 32
 """A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""
