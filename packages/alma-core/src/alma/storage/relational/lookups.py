@@ -23,9 +23,6 @@ from alma.types.stored import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
 
-Named = dict[str, tuple[AnyMemory, Row]]
-"""Memories by id, each with its raw row."""
-
 RecordName = tuple[str, str]
 """Kind and key of a small record."""
 
@@ -66,7 +63,7 @@ class Lookups:
     """Definitions of kinds that were read."""
     _places: dict[str, Place] | None = None
     """Where memories are that were looked up; `None` to look each time, as for the next two."""
-    _named: Named | None = None
+    _named: dict[str, AnyMemory] | None = None
     _records: dict[RecordName, Row] | None = None
     """Logical rows of small records that were looked up."""
     _embedded: Mapping[bytes, bytes] = MappingProxyType({})
@@ -104,12 +101,7 @@ class Lookups:
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
         with self._reading() as view:
-            if view is None or not rows:
-                return {}
-            found = list(view.session.all("memories", {"rows": json.dumps(list(rows))}))
-            partitions = self._holding({partition for _, partition, *_ in found})
-            definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
-            return {row: self._memory(view, partitions[partition], values, definitions) for row, partition, *values in found}
+            return {} if view is None or not rows else dict(self._read(view, "memories", rows=rows))
 
     def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
@@ -117,15 +109,16 @@ class Lookups:
         missing = [memory_id for memory_id in ids if memory_id not in held]
         with self._reading() as view:
             if view is not None and missing:
-                held |= self._read(view, missing)
-        return {memory_id: held[memory_id][0] for memory_id in ids if memory_id in held}
+                held |= {memory.id: memory for _, memory in self._read(view, "memories_named", ids=missing)}
+        return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
 
-    def _read(self, view: View, memory_ids: Sequence[str]) -> Named:
-        rows = list(view.all("memories_named", ids=json.dumps(memory_ids)))
-        partitions = self._holding(row["partition"] for row in rows)
-        definitions = self._definitions(view, {partitions[row["partition"]].kind for row in rows})
-        made = [self._memory(view, partitions[row["partition"]], [row[name] for name in _COLUMNS], definitions) for row in rows]
-        return {memory.id: (memory, row) for memory, row in zip(made, rows, strict=True)}
+    def _read(self, view: View, statement: str, **given: Sequence[int | str]) -> Iterator[tuple[int, AnyMemory]]:
+        """Returns memories, each with its row; the values that the statement is given are lists."""
+        listed = {name: json.dumps(list(values)) for name, values in given.items()}
+        found = list(view.session.all(statement, {"project": view.project, **listed}))
+        partitions = self._holding({partition for _, partition, *_ in found})
+        definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
+        return ((row, self._memory(view, partitions[partition], values, definitions)) for row, partition, *values in found)
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""

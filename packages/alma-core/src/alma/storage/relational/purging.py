@@ -7,15 +7,12 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 
 import json
 import os
-from bisect import bisect_right
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import chain
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from alma import journal
 from alma.journal import PURGE, RETIRED_COLUMN, RETIRED_TABLE, Change, entity
@@ -192,8 +189,8 @@ def _imported_counts(log: _Log) -> Iterator[Mapping[str, Any]]:
 
 
 def _quotes(log: _Log, rule: str, texts: Collection[str]) -> bool:
-    written = "\n".join(json.dumps(row, ensure_ascii=False) for row in log.rows(rule))
-    return any(json.dumps(text, ensure_ascii=False)[1:-1] in written for text in texts)
+    written = "\n".join(map(_written, log.rows(rule)))
+    return any(_written(text)[1:-1] in written for text in texts)
 
 
 def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[str, Row | None]:
@@ -319,88 +316,30 @@ def _number_key(change: Change, seq: int) -> Change:
     return Change(change.table, f"{change.key}/{seq}", change.before, change.after)
 
 
-WIDTH = 8
-CHUNK = 1_000_000
-"""Bytes of rows that are searched at a time."""
-
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
-_BITS = 20
-
-_Numbers = NDArray[np.uint64]
-_Anchors = dict[int, list[tuple[int, bytes]]]
-"""Signs, each with the place of its anchor in it, by the anchor: eight bytes of the sign as a number."""
+_WORD = re.compile(r"\w+")
 
 
 def traces(view: View, signs: Iterable[str]) -> list[str]:
     """The rows that hold one of the signs anywhere, by table and key. They are not the memory's, so they are left and named.
 
-    All signs are looked for at once, so that the cost hardly grows with their number: every eight bytes of the rows are looked up among the
-    anchors, and where one is met, the whole sign is compared.
+    A sign is compared with the rows that have one of its inner words, which are whole wherever it stands: the word that the fewest signs have.
+    One without an inner word is compared with all rows. So the cost hardly grows with the number of signs.
     """
-    written = [_bytes(sign) for sign in dict.fromkeys(signs)]
-    short = [sign for sign in written if len(sign) < WIDTH]
-    anchors: _Anchors | None = None
-    found: list[str] = []
-    for names, rows in _chunks(view):
-        text, ends = b"".join(rows), list(accumulate(map(len, rows)))
-        words = _words(text)
-        if anchors is None:
-            anchors = _anchors(written, np.bincount(_slots(words), minlength=1 << _BITS))
-            is_anchor = np.zeros(1 << _BITS, dtype=np.bool_)
-            is_anchor[_slots(np.array([*anchors], dtype=np.uint64))] = True
-        holding = {at for at, row in enumerate(rows) if any(sign in row for sign in short)}
-        for place in np.flatnonzero(is_anchor[_slots(words)]).tolist():
-            for offset, sign in anchors.get(int(words[place]), ()):
-                if place >= offset and text.startswith(sign, place - offset):
-                    holding.add(bisect_right(ends, place))
-        found += [names[at] for at in sorted(holding)]
-    return found
-
-
-def _chunks(view: View) -> Iterator[tuple[list[str], list[bytes]]]:
-    """Yields some rows at a time: their names, and each as JSON in bytes, with a last byte that no JSON holds, so that nothing is found across
-    two of them."""
-    names: list[str] = []
-    rows: list[bytes] = []
-    size = 0
+    inner_words = {sign[1:-1]: _WORD.findall(sign)[1:-1] for sign in map(_written, signs)}
+    counts = Counter(chain.from_iterable(inner_words.values()))
+    signs_by_word = defaultdict[str, list[str]](list)
+    for sign, inner in inner_words.items():
+        signs_by_word[min(inner, key=counts.__getitem__, default="")].append(sign)
+    found = []
     for stored in read_rows(view):
         if stored.row is None or stored.table == "usage":  # numbers only
             continue
-        names.append(f"{stored.table} {stored.key}")
-        rows.append(json.dumps(stored.row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\0")
-        size += len(rows[-1])
-        if size >= CHUNK:
-            yield names, rows
-            names, rows, size = [], [], 0
-    if rows:
-        yield names, rows
+        text = _written(stored.row)
+        words = {"", *_WORD.findall(text)} & signs_by_word.keys()
+        if any(sign in text for word in words for sign in signs_by_word[word]):
+            found.append(f"{stored.table} {stored.key}")
+    return found
 
 
-def _anchors(signs: Iterable[bytes], usual: NDArray[np.int64]) -> _Anchors:
-    """Chooses the anchor of each sign where it differs most from rows of which the counts of slots are given: few places are compared in vain."""
-    anchors: _Anchors = {}
-    for sign in signs:
-        words = _words(sign)
-        if len(words):
-            offset = int(np.argmin(usual[_slots(words)]))
-            anchors.setdefault(int(words[offset]), []).append((offset, sign))
-    return anchors
-
-
-def _bytes(sign: str) -> bytes:
-    return json.dumps(sign, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
-
-
-def _words(text: bytes) -> _Numbers:
-    """Every eight bytes that follow each other, as a number."""
-    count = max(len(text) - WIDTH + 1, 0)
-    letters = np.frombuffer(text, dtype=np.uint8)
-    words = np.zeros(count, dtype=np.uint64)
-    for at in range(WIDTH):
-        words |= letters[at : at + count].astype(np.uint64) << np.uint64(8 * at)
-    return words
-
-
-def _slots(words: _Numbers) -> NDArray[np.int64]:
-    """A number below two to the twentieth for each word, much the same as random."""
-    return ((words * _MIXER) >> np.uint64(64 - _BITS)).astype(np.int64)
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

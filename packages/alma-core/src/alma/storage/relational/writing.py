@@ -15,7 +15,7 @@ from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups, Named, Partitions, RecordName
+from alma.storage.relational.lookups import Definitions, Lookups, Partitions, RecordName
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
     UNREADABLE,
@@ -29,7 +29,7 @@ from alma.storage.relational.rows import (
 from alma.storage.relational.seal import Seal, hide_key, hide_operation, hide_touched
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
-from alma.types.memories import Memory, Passage
+from alma.types.memories import AnyMemory, Memory, Passage
 from alma.types.scope import Partition
 
 _SILENT = frozenset({"archived_at"})
@@ -62,7 +62,7 @@ class Write(Lookups):
     _defined: Definitions = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     _places: dict[str, Place] = field(default_factory=dict)
-    _named: Named = field(default_factory=dict)
+    _named: dict[str, AnyMemory] = field(default_factory=dict)
     _records: dict[RecordName, Row] = field(default_factory=dict)
     _embedded: dict[bytes, bytes] = field(default_factory=dict)
     _unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
@@ -211,7 +211,6 @@ class Write(Lookups):
             given["content_hash"] = content_hash(row["kind"], given["body"])
         passages = []
         if "archived_at" in given:
-            view.keep_passages(memory_id)
             is_live = given["archived_at"] is None
             passages = [
                 Change("passage", key, {"is_live": found["is_live"]}, {"is_live": is_live})
@@ -231,7 +230,6 @@ class Write(Lookups):
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage and the times of passages
         that stay, and is archived if it was, unless `archived_at` is given. `MemoryNotFoundError` if there is none."""
         view, row = self._to_change(memory.id)
-        view.keep_passages(memory.id)
         kept = row["archived_at"] if archived_at is ... else archived_at
         wanted = {**memory_row(memory), "archived_at": kept}
         is_live = wanted["archived_at"] is None
@@ -332,13 +330,12 @@ class Write(Lookups):
         return View(self.session, self.row, self.seal, self._partition, self.known.by_row)
 
     def _to_change(self, memory_id: str) -> tuple[View, Row]:
-        """The logical row of a memory that is about to change, and a view that need not read it again. `MemoryNotFoundError` if there is none."""
+        """The logical row of a memory that is about to change, in a view. `MemoryNotFoundError` if there is none."""
         self._complete()
         view, table = self._view(), TABLES["memory"]
-        raw = self._named[memory_id][1] if memory_id in self._named else table.raw(view, memory_id)
+        raw = table.raw(view, memory_id)
         if raw is None:
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {memory_id!r}")
-        view.rows[memory_id] = raw
         return view, table.decoded(view, raw)
 
     def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:

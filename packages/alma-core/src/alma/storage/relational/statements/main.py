@@ -93,7 +93,7 @@ def _of_memories() -> dict[str, ClauseElement]:
         .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
         .where(*named),
         "memories": sa.select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
-        "memories_named": sa.select(MEMORY).where(*named),
+        "memories_named": sa.select(_m.row, _m.partition, *_SHOWN).where(*named),
         "rows_in": sa.select(_m.row).where(*within).order_by(_m.row),
         "outcomes_in": sa.select(*_recorded()).where(*within, _m.row >= given("since")).order_by(_m.row),
         "outcomes_named": sa.select(*_recorded()).where(*named).order_by(_m.row),
