@@ -19,7 +19,7 @@ def fill(connection: Connection, values: Mapping[str, str], at: int) -> None:
     """Makes the tables, with these values of the store."""
     migrate(connection, OpenSeal(), at=at)
     connection.execute("DELETE FROM store")
-    connection.run_many("store_insert", [{"key": key, "value": value} for key, value in values.items()])
+    connection.run_many("store_put", [{"key": key, "value": value} for key, value in values.items()])
     note_checksum(connection)
 
 

@@ -90,14 +90,13 @@ class SQLProject(Lookups):
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
         with self._database.reading() as session:
-            row = self._row = self._find(session)
-            return 0 if row is None else self._head(session, row)
+            return self._locate(session)[1]
 
     @contextmanager
     def _reading(self) -> Iterator[View | None]:
         """The rows as they are stored; `None` while the project does not exist."""
         with self._database.reading() as session:
-            row = self._row = self._find(session)
+            row = self._find(session)
             yield None if row is None else View(session, row, self._seal)
 
     @contextmanager
@@ -118,11 +117,8 @@ class SQLProject(Lookups):
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
-        with self._database.reading() as session:
-            row = self._find(session)
-            if row is not None:
-                return self._all_partitions(session, row).by_row
-        return {}
+        with self._reading() as view:
+            return {} if view is None else self._all_partitions(view.session, view.project).by_row
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
@@ -343,9 +339,8 @@ class SQLProject(Lookups):
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
-        with self._database.reading() as session:
-            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
-            return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]
+        statement = "listed_newest" if newest_first else "listed_oldest"
+        return [row for (row,) in self._look(statement, rows=partitions, since=since, limit=limit)]
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
@@ -438,8 +433,9 @@ class SQLProject(Lookups):
 
     def _find(self, session: Session) -> int | None:
         """The project's row; `None` before the first write has landed."""
-        found = session.all("project_by_name", {"name": self.name}) if self._row is None else ()
-        return next((int(row) for (row,) in found), self._row)
+        if self._row is None:
+            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+        return self._row
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
         """Those known and those made since, also in other projects up to `newest`.

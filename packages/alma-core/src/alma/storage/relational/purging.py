@@ -15,7 +15,8 @@ from itertools import chain
 from typing import Any
 
 from alma import journal
-from alma.journal import PURGE, RETIRED_COLUMN, RETIRED_TABLE, Change, entity
+from alma.extensions import extension
+from alma.journal import PURGE, RETIRED_COLUMN, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.logical import TABLES, View, passages_of, read_rows
@@ -32,10 +33,7 @@ from alma.types.strategies import RULE
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
 
-_REPORT = entity("record", f"{MAINTENANCE}/{UPGRADE}")
-
-_CLASS_CHARS = 17
-"""Characters that ids of retired rows on the same task have in common."""
+REPORT = entity("record", f"{MAINTENANCE}/{UPGRADE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Purged:
 
 
 @dataclass(slots=True)
-class _Log:
+class Log:
     """The journal while something is purged: each record is read once. `kept` is what former purges left of the records that they erased."""
 
     view: View
@@ -86,16 +84,18 @@ class _Log:
 
 
 @dataclass(slots=True)
-class _Words:
+class Words:
     """The words of what is purged: passages, strategies by the owner of the outcome, errors, and the hashes of texts that may have a vector."""
 
     passages: set[str] = field(default_factory=set)
     strategies: set[str] = field(default_factory=set)
     errors: set[str] = field(default_factory=set)
     hashes: set[bytes] = field(default_factory=set)
+    are_of_former: bool = False
 
     def note(self, row: Mapping[str, Any]) -> None:
-        """Notes the words of a logical row."""
+        """Notes the words of a logical row, and whether a former version wrote it."""
+        self.are_of_former |= bool(row.get(RETIRED_COLUMN))
         if row.get("text_hash"):
             self.hashes.add(bytes.fromhex(row["text_hash"]))
         if row.get("text"):
@@ -114,12 +114,12 @@ class _Words:
 def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> Purged | None:
     """Erases as part of record `seq`. `None` if nothing of these names was ever there. What is left is not looked for here: that takes long."""
     made = list(purges(view))
-    log = _Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
+    log = Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
     touched = {name: log.seqs(name) for name in (*memory_ids, *_names(log, records))}
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found, words = Counter[str](), _Words()  # what was erased, by surface; one with nothing is named, too
+    found, words = Counter[str](), Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
         for row in (*_rows_of(view, name), *log.rows(name)):
             words.note(row)
@@ -155,45 +155,15 @@ def _rows_of(view: View, name: str) -> Iterator[Row]:
         yield TABLES["memory"].decoded(view, raw)
 
 
-def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
-    """Returns the retired rows that the journal has of purged memories: counts of their tasks, and learned rules that rest on these or quote them.
-    They are in no table, so what they say of others is lost without harm."""
-    linked = {row[RETIRED_COLUMN] for name in named for row in log.rows(name) if row.get(RETIRED_COLUMN)}
-    linked |= {one["counts"] for one in _imported_counts(log) if one["id"] in named}
-    starts = tuple(entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked)
-    counts = {key for key in log.keys(f"{RETIRED_TABLE}/") if key.startswith(starts)} if starts else set[str]()
-    rows = [row for key in counts for row in log.rows(key)]
-    for row in rows:
-        words.note(row)
-    rules = {rule for row in rows for column in ("heuristic", "anti_pattern") if (rule := row.get(column))}
-    return counts | {rule for rule in _retired_rules(log) if rule in rules or _quotes(log, rule, words.all())}
+def _retired_with(log: Log, named: Collection[str], words: Words) -> set[str]:
+    """Returns the retired rows that the journal has of purged memories, where a former version wrote some."""
+    if not words.are_of_former and not log.seqs(REPORT):
+        return set()
+    former = extension("alma_upgrade.purging", "upgrade", "the store is of a former version, whose upgrade is")
+    return set(former.retired_with(log, named, words))
 
 
-def _upgrade_changes(log: _Log) -> Iterator[Change]:
-    """Yields the changes by which a former version was upgraded."""
-    for seq in log.seqs(_REPORT):
-        yield from log.changes(seq)
-
-
-def _retired_rules(log: _Log) -> Iterator[str]:
-    """Yields the ids of learned rules that were rows in former versions."""
-    return (change.key for change in _upgrade_changes(log) if change.table == "memory" and change.after is None)
-
-
-def _imported_counts(log: _Log) -> Iterator[Mapping[str, Any]]:
-    """Yields the reports of stated rules that counts without an outcome became."""
-    reports = (
-        change.after["body"] for change in _upgrade_changes(log) if entity(change.table, change.key) == _REPORT and change.after
-    )
-    return (one for report in reports for one in report["imported"] if "counts" in one)
-
-
-def _quotes(log: _Log, rule: str, texts: Collection[str]) -> bool:
-    written = "\n".join(map(_written, log.rows(rule)))
-    return any(_written(text)[1:-1] in written for text in texts)
-
-
-def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[str, Row | None]:
+def _quoting_rules(log: Log, doomed: Collection[str], words: Words) -> dict[str, Row | None]:
     """Returns the records of rules that name a purged outcome or its words, by name, each with its row as it is to be; `None` if it goes."""
     view, found = log.view, dict[str, Row | None]()
     left: set[tuple[str, str]] | None = None
@@ -208,7 +178,7 @@ def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[st
     return found
 
 
-def _is_quoted(row: Row, doomed: Collection[str], words: _Words) -> bool:
+def _is_quoted(row: Row, doomed: Collection[str], words: Words) -> bool:
     body = row.get("body", {})
     return body.get("way") in words.strategies or any(anchor in doomed for anchor in body.get("anchors", ()))
 
@@ -234,7 +204,7 @@ def _restate_rule(view: View, name: str, row: Row) -> Change:
     return Change("record", key, None, row)
 
 
-def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
+def _names(log: Log, records: Sequence[str]) -> Iterator[str]:
     """Returns the names of the records in the journal; one that ends in a slash stands for all that are numbered under it."""
     for record in records:
         name = entity("record", record)
@@ -245,7 +215,7 @@ def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
 
 
 def _erase_payloads(
-    log: _Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: Counter[str]
+    log: Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: Counter[str]
 ) -> list[Change]:
     """Erases the records that changed what is doomed, and returns what has to be kept of them. `made` are the purge records that are in force."""
     view = log.view
@@ -288,7 +258,7 @@ def _deletions(view: View, name: str) -> list[Change]:
     ]
 
 
-def _drop_vectors(view: View, words: _Words, remaining: Collection[tuple[str, str]], found: Counter[str]) -> None:
+def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str]], found: Counter[str]) -> None:
     """Deletes the vectors of the texts, where no other memory says the same and no outcome names a strategy that is compared by it."""
     stored = view.session.all("hashes", {"project": view.project})
     used = {view.seal.reveal(digest, place=TEXT) for (digest,) in stored}
@@ -325,7 +295,7 @@ def traces(view: View, signs: Iterable[str]) -> list[str]:
     A sign is compared with the rows that have one of its inner words, which are whole wherever it stands: the word that the fewest signs have.
     One without an inner word is compared with all rows. So the cost hardly grows with the number of signs.
     """
-    inner_words = {sign[1:-1]: _WORD.findall(sign)[1:-1] for sign in map(_written, signs)}
+    inner_words = {sign[1:-1]: _WORD.findall(sign)[1:-1] for sign in map(written, signs)}
     counts = Counter(chain.from_iterable(inner_words.values()))
     signs_by_word = defaultdict[str, list[str]](list)
     for sign, inner in inner_words.items():
@@ -334,12 +304,13 @@ def traces(view: View, signs: Iterable[str]) -> list[str]:
     for stored in read_rows(view):
         if stored.row is None or stored.table == "usage":  # numbers only
             continue
-        text = _written(stored.row)
+        text = written(stored.row)
         words = {"", *_WORD.findall(text)} & signs_by_word.keys()
         if any(sign in text for word in words for sign in signs_by_word[word]):
             found.append(f"{stored.table} {stored.key}")
     return found
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
+    """Returns a value as it stands in JSON."""
     return json.dumps(value, ensure_ascii=False)

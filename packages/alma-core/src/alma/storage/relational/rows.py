@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -171,11 +170,6 @@ def compared_text(table: str, row: Mapping[str, Any]) -> str | None:
 def dump_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is stored: compact JSON in UTF-8."""
     return _BODY.encode(body).encode()
-
-
-def moment(micros: int | None) -> datetime | None:
-    """A time column as a time."""
-    return None if micros is None else from_micros(micros)
 
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]

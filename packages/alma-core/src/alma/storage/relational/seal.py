@@ -146,19 +146,15 @@ def reveal_text(seal: Seal, stored: str, place: str) -> str:
     """Returns the text that `hide_text` got. `DamagedKeyError` if there is none."""
     try:
         data = urlsafe_b64decode(stored + "=" * (-len(stored) % _QUAD))
-        if _as_text(data) == stored:  # other texts decode to the same, and are not found by it
-            return seal.reveal(data, place=place).decode()
+        if _as_text(data) != stored:  # other texts decode to the same, and are not found by it
+            raise ValueError(stored)
+        return seal.reveal(data, place=place).decode()
     except ValueError as error:
-        raise _damaged_error(place) from error
-    raise _damaged_error(place)
+        raise DamagedKeyError(f"an encrypted key ({place}) was changed or belongs elsewhere") from error
 
 
 def _as_text(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _damaged_error(place: str) -> DamagedKeyError:
-    return DamagedKeyError(f"an encrypted key ({place}) was changed or belongs elsewhere")
 
 
 def _reveal_or_keep(seal: Seal, stored: str, place: str) -> str:

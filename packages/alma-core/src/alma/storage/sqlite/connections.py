@@ -322,6 +322,7 @@ class _Pools:
         renewed_in_children(self)
 
     def share(self, path: Path) -> Connections:
+        """The pool of a file, the same for every caller until the last one releases it. `StorageError` if there is no such file."""
         with self._guard:
             file = _usable_file(path)
             pool = self._open.get(file) or Connections(path, file)
@@ -333,6 +334,7 @@ class _Pools:
             return pool
 
     def release(self, pool: Connections) -> None:
+        """Gives up a share of a pool; the last one closes it."""
         with self._guard:
             pool.users -= 1
             if pool.users:
@@ -363,23 +365,13 @@ def _usable_file(path: Path) -> FileId:
     return file
 
 
-_POOLS = _Pools()
-
-
-def shared_connections(path: Path) -> Connections:
-    """The pool of a file, the same for every caller until the last one releases it. `StorageError` if there is no such file."""
-    return _POOLS.share(path)
-
-
-def release(pool: Connections) -> None:
-    """Gives up a share of a pool; the last one closes it."""
-    _POOLS.release(pool)
+POOLS = _Pools()
 
 
 def is_open_here(path: Path) -> bool:
     """Returns True if this process has a database open at that path. Such a file must not be opened by anything but SQLite."""
     try:
-        return _POOLS.holds(file_at(path))
+        return POOLS.holds(file_at(path))
     except OSError:
         return False
 

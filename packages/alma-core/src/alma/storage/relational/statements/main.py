@@ -49,9 +49,11 @@ _EMBEDDED = (_p.is_live == ONE, _p.text_hash.is_not(None))
 """The condition of a passage that a search by vectors may find."""
 
 
-def _recorded() -> tuple[sa.ColumnElement[Any], ...]:
-    """The columns of `RecordedOutcome`."""
-    return (_m.row, _m.partition, _m.id, _m.body, _m.successes, _m.seen_at, _m.created_at, _m.archived_at)
+_RECORDED = (_m.row, _m.partition, _m.id, _m.body, _m.successes, _m.seen_at, _m.created_at, _m.archived_at)
+"""The columns of `RecordedOutcome`."""
+
+_IS_ITS_VECTOR = sa.and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
+"""The condition that a vector is that of a passage, by the embedder that serves."""
 
 
 def _weighted_length() -> sa.Case[Any]:
@@ -65,11 +67,6 @@ def _weighted_length() -> sa.Case[Any]:
     )
 
 
-def _is_its_vector() -> sa.ColumnElement[bool]:
-    """The condition that a vector is that of a passage, by the embedder that serves."""
-    return sa.and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
-
-
 _named = (_m.project == given("project"), _m.id.in_(given_in("ids")))
 _in_partitions = (_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
 _passages = sa.select(PASSAGE, _m.id.label("owner")).select_from(PASSAGE.outerjoin(MEMORY, _m.row == _p.memory))
@@ -81,7 +78,7 @@ _searched = sa.select(_p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
 _is_new_passage = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
 _with_vectors = sa.select(
     _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
-).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(VECTOR, _is_its_vector()))
+).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(VECTOR, _IS_ITS_VECTOR))
 _is_of_project = _p.project + ZERO == given("project")  # a sum: else SQLite reads the whole project by its index
 _embedded = _with_vectors.where(_is_of_project, *_EMBEDDED)
 _wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
@@ -109,7 +106,6 @@ _is_new_removal = (REMOVED.c.project == given("project"), REMOVED.c.seq > given(
 MAIN_STATEMENTS: dict[str, ClauseElement] = {
     # Projects and values of the store.
     "store_values": sa.select(STORE.c.key, STORE.c.value),
-    "store_insert": inserting(STORE),
     "migrations_run": sa.select(migrations()),
     "project_names": sa.select(PROJECT.c.name).order_by(PROJECT.c.name),
     "project_by_name": sa.select(PROJECT.c.row).where(PROJECT.c.name == given("name")),
@@ -137,15 +133,14 @@ MAIN_STATEMENTS: dict[str, ClauseElement] = {
     "memories": sa.select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
     "memories_named": sa.select(_m.row, _m.partition, *_SHOWN).where(*_named),
     "rows_in": sa.select(_m.row).where(*_in_partitions).order_by(_m.row),
-    "outcomes_in": sa.select(*_recorded()).where(*_in_partitions, _m.row >= given("since")).order_by(_m.row),
-    "outcomes_named": sa.select(*_recorded()).where(*_named).order_by(_m.row),
+    "outcomes_in": sa.select(*_RECORDED).where(*_in_partitions, _m.row >= given("since")).order_by(_m.row),
+    "outcomes_named": sa.select(*_RECORDED).where(*_named).order_by(_m.row),
     "candidates": sa.select(
         *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
         *(sa.func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
     )
     .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
     .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
-    "usage_insert": inserting(USAGE),
     "usage_put": replacing(USAGE, "memory"),
     "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
     # Whole rows with their keys, for `logical`.
@@ -188,7 +183,7 @@ MAIN_STATEMENTS: dict[str, ClauseElement] = {
     "vectors_of": _embedded.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
     "vectors_in": _embedded.where(_p.memory.in_(_inside)).order_by(_p.memory, _p.row),
     "vectors_at": sa.select(_p.row, _v.vector, _v.text_hash)
-    .select_from(PASSAGE.outerjoin(VECTOR, _is_its_vector()))
+    .select_from(PASSAGE.outerjoin(VECTOR, _IS_ITS_VECTOR))
     .where(_is_of_project, _p.row.in_(rows_given()), _p.text_hash.is_not(None)),
     "hashes": sa.select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
     "vector_known": sa.select(_v.row).where(
@@ -219,9 +214,6 @@ MAIN_STATEMENTS: dict[str, ClauseElement] = {
     .offset(ZERO),
     "record_insert": inserting(RECORD),
     "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
-    "record_take": sa.delete(RECORD)
-    .where(*(RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")))
-    .returning(RECORD.c.body, RECORD.c.updated_at),
     # The journal.
     "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
     "journal_hash": sa.select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
