@@ -17,7 +17,7 @@ from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
 from alma.storage.relational.copying import COPIED
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.session import OpenSeal, Seal
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.upkeep import text_metadata, text_statements
 from alma.storage.sqlite import compiling, migrations

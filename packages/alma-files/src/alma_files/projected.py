@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from alma import journal
 from alma.journal import JournalRecord
 from alma.storage.relational.rows import PLACES, compared_text, vector_checksum
-from alma.storage.relational.seal import OpenSeal
-from alma.storage.relational.session import CHECKSUM, note_checksum
+from alma.storage.relational.session import CHECKSUM, OpenSeal, note_checksum
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.migrations import migrate
 

@@ -9,8 +9,7 @@ from psycopg import sql
 from alma.errors import ConfigurationError, ConflictError, CorruptStoreError, StorageError
 from alma.storage.relational.reembedding import compared_hashes
 from alma.storage.relational.rows import TEXT
-from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import OpenSeal, Seal, Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_index import TextRows

@@ -6,7 +6,7 @@ from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
 from alma.storage.relational.rows import TEXT, Row, compared_text, text_hash, vector_checksum
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Seal
 from alma.storage.relational.text_index import Searched, TextIndex
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})

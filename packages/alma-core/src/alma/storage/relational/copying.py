@@ -13,8 +13,7 @@ from itertools import islice
 from alma import journal
 from alma.errors import StorageError
 from alma.storage.relational.logical import View, read_rows
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Database, Session, check_whole, note_checksum
+from alma.storage.relational.session import Database, Seal, Session, check_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex, fill
 from alma.types.stored import Moved, MovedProject
 

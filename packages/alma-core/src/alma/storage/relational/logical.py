@@ -11,11 +11,9 @@ from typing import Any
 
 from alma.protocols import StoredRow
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
-from alma.storage.relational.seal import Seal, hide_key, reveal_key
-from alma.storage.relational.session import Session
-from alma.types.identity import from_micros
+from alma.storage.relational.session import Seal, Session, hide_key, reveal_key
+from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
-from alma.types.scope import Partition
 
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""

@@ -14,11 +14,11 @@ from alma.errors import CorruptStoreError
 from alma.protocols import Place
 from alma.storage.relational.logical import NO_USAGE, PartitionKey, View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
-from alma.storage.relational.seal import Seal, hide_key, reveal_key
+from alma.storage.relational.session import Seal, hide_key, reveal_key
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
+from alma.types.identity import Partition
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
-from alma.types.scope import Partition
 from alma.types.stored import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")

@@ -33,14 +33,12 @@ from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, r
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
-from alma.storage.relational.seal import Seal, forget_keys, reveal_operation, revealed_hash
-from alma.storage.relational.session import COMMITS, Database, Session
+from alma.storage.relational.session import COMMITS, Database, Seal, Session, forget_keys, reveal_operation, revealed_hash
 from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
-from alma.types.identity import from_micros
+from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
-from alma.types.scope import Partition
 from alma.types.stored import TextLengths
 
 CHUNK = 4096
@@ -80,8 +78,7 @@ class SQLProject(Lookups):
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
-        with self._reading() as view:
-            return 0 if view is None else view.ends()[2]
+        return next((learned for *_, learned in self._look("project_ends")), 0)
 
     def moment(self) -> AbstractContextManager[object]:
         """A consistent read: inside, this thread sees one state of the database."""
@@ -268,10 +265,10 @@ class SQLProject(Lookups):
         Words that are `common` there are left out if a rarer one occurs.
         """
         with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
-            project = self._find(session)
+            project, head = self._locate(session)
             if project is None or not words:
                 return NO_LISTS
-            return self._texts.lists(View(session, project, self._seal), words, partitions, common)
+            return self._texts.lists(View(session, project, self._seal), head, words, partitions, common)
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""

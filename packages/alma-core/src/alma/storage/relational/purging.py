@@ -23,11 +23,11 @@ from alma.storage.relational.logical import TABLES, View, passages_of, read_rows
 from alma.storage.relational.readback import Redactions, changes_of, purges, record_from
 from alma.storage.relational.reembedding import owned_strategies
 from alma.storage.relational.rows import TEXT, Row, text_hash
-from alma.storage.relational.seal import hide_touched, reveal_touched
+from alma.storage.relational.session import hide_touched, reveal_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.text import matched_text
+from alma.types.identity import user_in
 from alma.types.reports import MAINTENANCE, UPGRADE
-from alma.types.scope import user_in
 from alma.types.strategies import RULE
 
 LONG_ENOUGH = 8

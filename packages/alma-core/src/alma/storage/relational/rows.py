@@ -12,13 +12,12 @@ from pydantic_core import from_json
 
 from alma.errors import CorruptStoreError
 from alma.protocols import VectorChanges
-from alma.storage.relational.seal import Seal, revealed_hash
+from alma.storage.relational.session import Seal, revealed_hash
 from alma.text import matched_text
 from alma.types.custom import CustomMemoryType, unknown_type
-from alma.types.identity import from_micros, to_micros
+from alma.types.identity import from_micros, owner_name, to_micros
 from alma.types.kinds import KINDS, MemoryType, VerdictSource
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, Passage, UserPreference
-from alma.types.scope import owner_name
 
 Row = dict[str, Any]
 

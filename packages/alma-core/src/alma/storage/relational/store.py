@@ -9,8 +9,7 @@ from alma.errors import CorruptStoreError
 from alma.storage.relational.copying import Copying, is_copy_of_another_state
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
-from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Database, Session, note_checksum
+from alma.storage.relational.session import Database, OpenSeal, Seal, Session, note_checksum
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verify import Findings, examine
 from alma.types.identity import Fingerprint

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from alma.errors import CorruptStoreError
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Session
-from alma.text import spaced_for_search, words
+from alma.storage.relational.session import Seal, Session
+from alma.text import CommonWords, spaced_for_search, words
 from alma.types.memories import Passage
-from alma.types.stored import CommonWords, TextLengths, TextLists
+from alma.types.stored import TextLengths, TextLists
 
 _PORTER = Stemmer.Stemmer("porter", 0)
 """Keeps no words itself, so that `stem.cache_clear` forgets them all. Threads share it: a call holds the interpreter's lock."""
@@ -214,10 +213,10 @@ class ProjectTexts:
         self._start()
         renewed_in_children(self)
 
-    def lists(self, view: View, words: Sequence[str], partitions: Sequence[int], common: CommonWords) -> TextLists:
-        """Returns the lists of the words that are not common; if none of these occurs, the end of that of the first common one."""
+    def lists(self, view: View, head: int, words: Sequence[str], partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Returns the lists of the words that are not common; if none of these occurs, the end of that of the first common one. `head` is the
+        newest journal `seq` that the view sees."""
         asked = list(dict.fromkeys([stem for word in words for stem in stems(word)]))
-        head, *_ = view.ends()
         with self._lock:
             if self._texts.upto < head:
                 self._catch_up(view, head)

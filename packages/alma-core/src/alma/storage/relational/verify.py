@@ -10,8 +10,7 @@ from alma.storage.relational.logical import TABLES, LogicalTable, View
 from alma.storage.relational.readback import Expected, Report, replay
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import TEXT, UNREADABLE, vector_checksum
-from alma.storage.relational.seal import Seal, hide_touched, reveal_touched, revealed_hash
-from alma.storage.relational.session import Session, is_whole
+from alma.storage.relational.session import Seal, Session, hide_touched, is_whole, reveal_touched, revealed_hash
 from alma.types.reports import StoreProblem, VerifyReport
 
 MOST_PROBLEMS = 100

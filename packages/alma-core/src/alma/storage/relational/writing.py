@@ -25,11 +25,10 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.seal import Seal, hide_operation, hide_touched
-from alma.storage.relational.session import NotUniqueError, Session
+from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_operation, hide_touched
 from alma.storage.relational.text_index import TextIndex
+from alma.types.identity import Partition
 from alma.types.memories import AnyMemory, Memory, Passage
-from alma.types.scope import Partition
 
 _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""

@@ -81,13 +81,8 @@ class Database:
         self._pool.give_back(found := self._take())
         return found
 
-    def _asked(self) -> float | None:
-        """Returns how long calls wait, if the caller set it."""
-        here = timeout_here()
-        return self._lock_timeout if here is None else here
-
     def _waits(self) -> float:
-        asked = self._asked()
+        asked = timeout_here(self._lock_timeout)
         return connections.BUSY_SECONDS if asked is None else asked
 
     def _take(self, waits: float | None = None) -> Connection:
@@ -104,7 +99,7 @@ class Database:
     def _turn(self) -> float | None:
         """Waits for the turn of this thread among those of this process that write to the file, and returns how many seconds are left for its turn
         among processes. `StorageError` if it does not come in time. There is no limit of time if none was asked for."""
-        seconds, writing = self._asked(), self._pool.writing
+        seconds, writing = timeout_here(self._lock_timeout), self._pool.writing
         if seconds is None:
             writing.acquire()
             return None

@@ -13,7 +13,7 @@ from alma.errors import CorruptStoreError, StorageError
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.reembedding import compared_hashes
 from alma.storage.relational.rows import TEXT
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Seal
 from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.connections import Connection, connect, storage_errors

@@ -12,8 +12,7 @@ from contextlib import closing
 
 import numpy as np
 
-from alma.storage.relational.seal import Seal, terms_of
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import Seal, Session, terms_of
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordList, own_and_other
 from alma.storage.sqlite.connections import Connection, connection_of
 

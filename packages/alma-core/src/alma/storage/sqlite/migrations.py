@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alma.errors import ConfigurationError
 from alma.storage.relational.logical import View
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Seal
 from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index

@@ -10,8 +10,7 @@ from typing import Any
 
 from alma.errors import ConflictError, CorruptStoreError
 from alma.extensions import extension
-from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
-from alma.storage.relational.session import Session, check_whole, note_checksum
+from alma.storage.relational.session import ENCRYPTION, OpenSeal, Seal, Session, check_whole, note_checksum
 from alma.storage.relational.store import RelationalStore
 from alma.storage.sqlite.connections import Connection, continue_numbers, storage_errors
 from alma.storage.sqlite.database import Database

@@ -18,8 +18,7 @@ from alma.storage.relational.lookups import Partitions
 from alma.storage.relational.readback import Expected, Report, replay
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import text_hash
-from alma.storage.relational.seal import OpenSeal, Seal, hide_touched
-from alma.storage.relational.session import is_whole
+from alma.storage.relational.session import OpenSeal, Seal, hide_touched, is_whole
 from alma.storage.relational.text_index import fill
 from alma.storage.relational.verify import Findings, examine, stored_vectors
 from alma.storage.relational.writing import Write
