@@ -1,10 +1,14 @@
 """The command line of ALMA."""
 
+import gc
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 
 __version__ = "0.1.0"
+
+_YOUNG_OBJECTS = 50_000
+"""A command imports modules of 100,000 objects, none of them garbage: `import` of `ALMA` .56 -> .48 s of processor time without the collector."""
 
 _INTERRUPTED = 130
 """Exit code of programs that Ctrl-C ends."""
@@ -33,6 +37,7 @@ def _run() -> None:
         with suppress(OSError):  # the command line below reports a full disk and a closed pipe
             print(f"alma {core_version}", flush=True)
             return
+    gc.set_threshold(_YOUNG_OBJECTS)
     from alma_cli.app import run
 
     run()
