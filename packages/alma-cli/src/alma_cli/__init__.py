@@ -8,7 +8,8 @@ from importlib.util import find_spec
 __version__ = "0.1.0"
 
 _YOUNG_OBJECTS = 50_000
-"""A command imports modules of 100,000 objects, none of them garbage: `import` of `ALMA` .56 -> .48 s of processor time without the collector."""
+"""New objects after which the collector looks through the young ones. A command imports 100,000, none of them garbage: `alma stats` and `alma list`
+take a twentieth less processor time (29 November 2026, ten new processes of each in turns)."""
 
 _INTERRUPTED = 130
 """Exit code of programs that Ctrl-C ends."""
