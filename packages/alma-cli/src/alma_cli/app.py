@@ -55,13 +55,13 @@ class _OwnCommands(Mapping[str, Any]):
             module, group = _GROUPS[name]
             found = import_module(f"alma_cli.commands.{module}")
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            if hasattr(found, module):
+            if hasattr(found, "app"):
+                alone.add_typer(found.app, name=name, rich_help_panel=group)
+                self._made[name] = vars(typer.main.get_command(alone))["commands"][name]
+            else:
                 settings = getattr(found, "PASSED_ON", None)
                 alone.command(name, context_settings=settings, rich_help_panel=group)(getattr(found, module))
                 self._made[name] = typer.main.get_command(alone)
-            else:
-                alone.add_typer(found.app, name=name, rich_help_panel=group)
-                self._made[name] = vars(typer.main.get_command(alone))["commands"][name]
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

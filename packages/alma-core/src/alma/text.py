@@ -20,6 +20,9 @@ SENTENCES_FIRST, SENTENCES_LAST = 8, 4
 MAX_WORDS = 64
 """Full text matches only this many telling words of a longer query; vector search uses all of it."""
 
+SEPARATOR = "\x1f"
+"""Stands between an agent and its user in the name of an owner. No name holds it: names are printable."""
+
 QUOTED_CHARS = 60
 """Longest quotation of a value in an error message."""
 

@@ -25,7 +25,7 @@ from alma.storage.relational.session import (
     reveal_text,
     reveal_touched,
 )
-from alma.types.identity import SEPARATOR
+from alma.text import SEPARATOR
 from alma.types.memories import MEMORY_CLASSES
 from alma_encryption.cipher import KEY_BYTES, AESSeal
 

@@ -12,7 +12,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from alma.errors import ValidationError
-from alma.text import composed, normalised, plain_value, quoted
+from alma.text import SEPARATOR, composed, normalised, plain_value, quoted
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -206,10 +206,6 @@ def access(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> Access
 
 
 _NO_RULES = MemoryScope()
-
-
-SEPARATOR = "\x1f"
-"""Stands between an agent and its user in the name of an owner. No name holds it: names are printable."""
 
 
 def owner_name(agent: str, user_id: str | None) -> str:

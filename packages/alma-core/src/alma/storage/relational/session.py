@@ -17,8 +17,7 @@ from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from alma.errors import CorruptStoreError, ValidationError
-from alma.text import quoted
-from alma.types.identity import SEPARATOR
+from alma.text import SEPARATOR, quoted
 
 LONGEST_TIMEOUT = 3600.0
 
