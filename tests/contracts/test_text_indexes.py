@@ -11,12 +11,10 @@ from sqlalchemy import Connection as Connected
 from sqlalchemy import create_engine
 
 from alchemy_store import AlchemySession
-from alma.storage.relational.seal import OpenSeal
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import OpenSeal, Session
 from alma.storage.relational.statements.upkeep import text_metadata
-from alma.storage.relational.text_index import Searched, TextIndex
+from alma.storage.relational.text_index import Searched, TextIndex, TextRows
 from alma.storage.relational.text_index import stems as stems_of
-from alma.storage.relational.text_rows import TextRows
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.types.memories import Passage

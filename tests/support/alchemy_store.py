@@ -15,7 +15,7 @@ from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.upkeep import text_metadata, text_statements
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
-from alma.storage.relational.text_rows import TextRows
+from alma.storage.relational.text_index import TextRows
 from alma.testing import MockEmbedder
 
 STATEMENTS = {**statements(), **text_statements()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from alma import CustomMemory, CustomMemoryType
 from alma.types import AntiPattern, DomainKnowledge, Factors, Heuristic, MemorySlice, Outcome, Recalled, UserPreference, Verdict
 from alma.types.prompt import FENCE, FENCE_END
-from alma.types.tags import tags_for
+from alma.types.slice import tags_for
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 NEWLINES = ("\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")

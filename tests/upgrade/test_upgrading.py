@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, extensions
 from alma.encryption import encrypt_store
+from alma.errors import MissingDependencyError
 from alma.types.strategies import RULE
 from killed import kill_while_opening
 
@@ -154,6 +155,17 @@ def test_a_purge_erases_words_in_retired_rows_too(name: str, tmp_path: Path) -> 
     if name != "files":
         assert not (tmp_path / COPY).exists()
     assert holds(tmp_path, "Mustermann") == holds(tmp_path, "midnight") == []
+
+
+def test_a_purge_without_the_package_of_upgrades_names_it_and_erases_nothing(
+    alma: ALMA, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extensions, "find_spec", lambda package: None)
+    with pytest.raises(MissingDependencyError, match="upgrade"):
+        alma.purge(EXPECTED[name]["mustermann"])
+    monkeypatch.undo()
+    assert alma.verify().problems == ()
+    assert alma.purge(EXPECTED[name]["mustermann"]).seq is not None
 
 
 def test_forgetting_a_user_takes_the_rule_of_that_user(alma: ALMA, name: str) -> None:

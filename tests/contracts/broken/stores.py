@@ -13,7 +13,7 @@ from alma.journal import Change
 from alma.protocols import CommonWords, Erased, Place, TextLists
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors
-from alma.storage.relational.seal import OpenSeal
+from alma.storage.relational.session import OpenSeal
 from alma.storage.relational.writing import Write
 from alma.storage.sqlite.connections import connection_of
 from alma.storage.sqlite.fulltext import FTS5Index

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.types.scope import UserWall
+from alma.types.identity import UserWall
 from facade import ManualClock, NewPlace
 
 TASKS = ("Deploy the auth service", "Deploy the billing service", "Refund a broken parcel", "Plan a trip")

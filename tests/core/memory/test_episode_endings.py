@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ConflictError, Episode, StorageError
-from alma.storage.sqlite.compiled import STATEMENTS
+from alma.storage.sqlite.connections import STATEMENTS
 from alma.types import EpisodeStatus
 from attempts import Counts, counts, outcomes, told
 from facade import ManualClock, held

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from alma import ALMA, CustomMemoryType, Draft, MemorySlice, Passage
 from alma.types import DomainKnowledge
+from alma.types.identity import Access
 from alma.types.recalled import Explanation
-from alma.types.scope import Access
 from facade import ManualClock, OpenStore, StoredIn
 
 WORDS = ("login", "form", "deploy", "service", "token", "bread", "oven", "retry")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
-from alma.retrieval.bm25 import COMMON
+from alma.retrieval.fusion import COMMON
 from facade import ManualClock, NewPlace, OpenStore, contents
 from sized import TINY, open_sized
 

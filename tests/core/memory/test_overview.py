@@ -6,8 +6,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.types.identity import to_micros
-from alma.types.scope import Access
+from alma.types.identity import Access, to_micros
 from facade import START, ManualClock, OpenStore
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from alma import ALMA
 from alma.memory.scopes import ReadableScope
-from alma.types.scope import Partition
+from alma.types.identity import Partition
 from facade import OpenStore
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.errors import ScopeViolationError, ValidationError
-from alma.types.identity import to_micros
+from alma.types.identity import Access, to_micros
 from alma.types.recalled import Reason, RetrievalExplanation
-from alma.types.scope import Access
 from facade import START, ManualClock, NewPlace, OpenStore
 
 WORDS = ("login", "form", "deploy", "service", "token", "bread", "oven", "retry")

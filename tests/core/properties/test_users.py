@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.types.scope import UserWall
+from alma.types.identity import UserWall
 from alma_testing.clocks import START
 from facade import StoredIn
 from parts import IN_CI, other_examples

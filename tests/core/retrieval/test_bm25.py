@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, TextLists
-from alma.retrieval.bm25 import COMMON, scored, within
+from alma.retrieval.fusion import COMMON, narrow, score_words
 
 Lists = Sequence[Mapping[int, float]]
 """For each word how often it stands in the memories, by number."""
@@ -31,7 +31,7 @@ def lists(words: Lists, lengths: Mapping[int, float], *, held_by: Sequence[int] 
 
 
 def shares(words: Lists, lengths: Mapping[int, float], **given: Sequence[int]) -> dict[int, float]:
-    found = scored(lists(words, lengths, **given))
+    found = score_words(lists(words, lengths, **given))
     assert found.memories.tolist() == sorted(found.memories.tolist())
     return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
@@ -99,9 +99,9 @@ def test_within_some_memories_the_shares_are_those_of_a_scope_that_holds_only_th
 ) -> None:
     lengths = dict.fromkeys(range(1, 10), float(np.float32(length)))
     alone = [{memory: often for memory, often in word.items() if memory in kept} for word in words]
-    limited = within(lists(words, lengths), np.array(sorted(kept), dtype=np.int64))
+    limited = narrow(lists(words, lengths), np.array(sorted(kept), dtype=np.int64))
 
-    found, expected = scored(limited), scored(lists(alone, {memory: lengths[memory] for memory in kept}))
+    found, expected = score_words(limited), score_words(lists(alone, {memory: lengths[memory] for memory in kept}))
 
     assert found.memories.tolist() == expected.memories.tolist()
     assert found.scores == pytest.approx(expected.scores, rel=1e-5)

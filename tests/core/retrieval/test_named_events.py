@@ -1,6 +1,6 @@
 """Questions that ask for a length of time, an age, a date or an order, and questions that look alike but ask for something else.
 
-All were written before the grammar of `alma.retrieval.named_events`. It was written on `SEEN` and `SEEN_ALIKE`; the others were first asked when it
+All were written before the grammar of `alma.retrieval.named_time`. It was written on `SEEN` and `SEEN_ALIKE`; the others were first asked when it
 was done. Each has the relation that is asked for and the events, in the order of the question.
 """
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.retrieval import named_events as grammar
-from alma.retrieval.named_events import NamedEvents, named_events
+from alma.retrieval import named_time as grammar
+from alma.retrieval.named_time import NamedEvents, named_events
 from alma.text import telling_words
 from alma.types.timeline import Relation
 

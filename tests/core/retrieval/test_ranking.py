@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import Candidate
-from alma.retrieval.ranking import Contender, Ranked, rank_contenders, select_contenders
+from alma.retrieval.fusion import Contender, Ranked, rank_contenders, select_contenders
 from alma.scoring import Profile
 
 DAY = 86_400_000_000

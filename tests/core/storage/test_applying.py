@@ -12,7 +12,7 @@ from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, S
 from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.relational.logical import NO_USAGE
-from alma.storage.relational.seal import OpenSeal, RowName
+from alma.storage.relational.session import OpenSeal, RowName
 from alma.types import Heuristic, Passage
 from alma_testing.contracts.stored import found_by_words
 from stores import NOW, TASK, execute, fill, new_storage, open_alma

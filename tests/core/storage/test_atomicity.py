@@ -11,7 +11,7 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError
-from alma.storage.relational.seal import OpenSeal, RowName
+from alma.storage.relational.session import OpenSeal, RowName
 from alma.storage.sqlite.store import SQLStorage
 from alma.types import DomainKnowledge
 from alma.types.memories import passages_of

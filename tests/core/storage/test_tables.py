@@ -17,13 +17,12 @@ from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
 from alma.storage.relational.copying import COPIED
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.session import OpenSeal, Seal
 from alma.storage.relational.statements import statements
 from alma.storage.relational.statements.upkeep import text_metadata, text_statements
-from alma.storage.sqlite import compiled, migrations
-from alma.storage.sqlite.compiled import STATEMENTS
+from alma.storage.sqlite import compiling, migrations
 from alma.storage.sqlite.compiling import compile_statements, compiled_statements
-from alma.storage.sqlite.connections import Connection
+from alma.storage.sqlite.connections import STATEMENTS, Connection
 from alma.storage.sqlite.migrations import LAYOUT, MIGRATIONS, migrate
 from alma.storage.sqlite.store import SQLStorage
 from stores import NOW, execute, new_storage, rows
@@ -93,7 +92,7 @@ def test_every_table_is_strict(connection: Connection, name: str) -> None:
 
 
 def test_the_compiled_statements_are_up_to_date() -> None:
-    assert Path(compiled.__file__).read_text(encoding="utf-8") == compile_statements()
+    assert Path(compiling.__file__).with_name("compiled.json").read_text(encoding="utf-8") == compile_statements()
 
 
 @pytest.mark.parametrize("name", sorted(compiled_statements()))
@@ -155,11 +154,7 @@ def layout(connection: sqlite3.Connection, table: str) -> tuple[object, ...]:
 
 def test_every_statement_is_run_somewhere_and_every_one_that_is_run_exists() -> None:
     room = Path(relational.__file__).parents[1]
-    code = [
-        file.read_text(encoding="utf-8")
-        for file in room.rglob("*.py")
-        if "statements" not in file.parts and file.name != "compiled.py"
-    ]
+    code = [file.read_text(encoding="utf-8") for file in room.rglob("*.py") if "statements" not in file.parts]
     run = re.compile(r'\.(?:all|each|many|run|insert|run_many|one|_look)\(\s*"(\w+)"')
     named = {name for text in code for name in run.findall(text)}
 

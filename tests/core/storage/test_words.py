@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
-from alma.retrieval.bm25 import COMMON
+from alma.retrieval.fusion import COMMON
 from alma.storage.relational import text_index
 from alma.storage.relational.text_index import MOST_TAKEN_IN
 from alma.storage.sqlite.store import SQLStorage

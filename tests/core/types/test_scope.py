@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from alma.types import MemoryScope
-from alma.types.scope import access
+from alma.types.identity import access
 
 OFFERS = {
     "unknown": None,

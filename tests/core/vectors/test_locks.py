@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from alma.errors import StorageError
-from alma.vectors.locks import SharedLock
+from alma.vectors.arrays import SharedLock
 
 
 def interrupted_inside(lock: SharedLock, *, is_writing: bool) -> None:

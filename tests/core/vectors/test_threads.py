@@ -10,7 +10,7 @@ import pytest
 
 from alma.protocols import PassageScores
 from alma.vectors import ProjectIndex
-from alma.vectors.locks import SharedLock
+from alma.vectors.arrays import SharedLock
 
 Make = Callable[..., Any]
 DIMENSION = 32

@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
@@ -12,51 +13,6 @@ import typer
 from alma import __version__
 from alma.errors import AlmaError
 from alma.text import one_line
-from alma_cli.commands import (
-    add,
-    assess,
-    backup,
-    check,
-    compact,
-    decrypt,
-    demo,
-    doctor,
-    encrypt,
-    explain,
-    export,
-    forget,
-    help_,
-    history,
-    import_,
-    ingest_traces,
-    init,
-    keygen,
-    learn,
-    list_,
-    maintain,
-    migrate,
-    pg_setup,
-    quarantine,
-    redact,
-    reindex,
-    report,
-    retrieve,
-    review,
-    rotate_key,
-    serve,
-    sessions,
-    show,
-    stats,
-    strategies,
-    token,
-    ui,
-    undo,
-    verify,
-    wakeup,
-    webhooks,
-    work,
-    workflow,
-)
 from alma_cli.exits import EXIT_CODES, Exit, exit_code
 from alma_cli.options import asks_for_json
 from alma_cli.output import discard_rest, print_failure
@@ -72,9 +28,56 @@ _JSON = "alma.json"
 too."""
 
 
+_MODULES = {
+    "Begin": "init demo doctor help_",
+    "Learn and ask": "learn add retrieve strategies check assess explain wakeup",
+    "Look after it": "ui list_ show stats report review history undo forget maintain quarantine redact",
+    "Around a task": "sessions work workflow ingest_traces",
+    "Files and stores": "verify backup compact export import_ migrate pg_setup reindex keygen encrypt decrypt rotate_key",
+    _CONNECT: "serve token webhooks",
+}
+"""The modules of the commands by group, in the order of the help. Each has a function of its own name, or an `app` of several commands."""
+
+_GROUPS = {
+    module.rstrip("_").replace("_", "-"): (module, group) for group, modules in _MODULES.items() for module in modules.split()
+}
+"""Module and group of each command."""
+
+
+class _OwnCommands(Mapping[str, Any]):
+    """The commands of this package by name. Each is imported and made when it is looked up: a call needs one of them."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module, group = _GROUPS[name]
+            found = import_module(f"alma_cli.commands.{module}")
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            if hasattr(found, "app"):
+                alone.add_typer(found.app, name=name, rich_help_panel=group)
+                self._made[name] = vars(typer.main.get_command(alone))["commands"][name]
+            else:
+                settings = getattr(found, "PASSED_ON", None)
+                alone.command(name, context_settings=settings, rich_help_panel=group)(getattr(found, module))
+                self._made[name] = typer.main.get_command(alone)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_GROUPS)
+
+    def __len__(self) -> int:
+        return len(_GROUPS)
+
+
 class _Commands(typer.core.TyperGroup):
     """Reports an error in one line on standard error, and with `--json` as JSON on standard output. The exit code depends on the kind of
     error."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _OwnCommands()  # type: ignore[assignment] # typer only reads it
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_JSON] = asks_for_json(args)
@@ -82,7 +85,7 @@ class _Commands(typer.core.TyperGroup):
             return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *sorted(set(_of_packages()) - set(self.commands))]
+        return [*self.commands, *sorted(set(_of_packages()) - set(self.commands))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Returns a command of this package, else one that another package adds by an entry point of the group `alma.commands`."""
@@ -171,30 +174,6 @@ def alma(
       alma retrieve "Test the sign-up form" -a helena
       alma help retrieve       show its options, with examples
     """
-
-
-_GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Begin": (init.init, demo.demo, doctor.doctor, help_.help_),
-    "Learn and ask": (
-        *(learn.learn, add.add, retrieve.retrieve, strategies.strategies),
-        *(check.check, assess.assess, explain.explain, wakeup.wakeup),
-    ),
-    "Look after it": (
-        *(ui.ui, list_.list_, show.show, stats.stats, report.report, review.review, history.history, undo.undo),
-        *(forget.forget, maintain.maintain, quarantine.quarantine, redact.redact),
-    ),
-    "Around a task": (sessions.sessions, work.work, workflow.workflow, ingest_traces.ingest_traces),
-    "Files and stores": (
-        *(verify.verify, backup.backup, compact.compact, export.export, import_.import_, migrate.migrate, pg_setup.pg_setup),
-        *(reindex.reindex, keygen.keygen, encrypt.encrypt, decrypt.decrypt, rotate_key.rotate_key),
-    ),
-}
-for group, functions in _GROUPS.items():
-    for function in functions:
-        app.command(function.__name__.rstrip("_").replace("_", "-"), rich_help_panel=group)(function)
-app.command("serve", context_settings=serve.PASSED_ON, rich_help_panel=_CONNECT)(serve.serve)
-app.add_typer(token.app, name="token", rich_help_panel=_CONNECT)
-app.add_typer(webhooks.app, name="webhooks", rich_help_panel=_CONNECT)
 
 
 def run() -> None:

@@ -3,10 +3,11 @@
 import importlib.util
 import os
 import platform
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from alma import __version__
-from alma.errors import AlmaError
+from alma.errors import AlmaError, ConfigurationError
 from alma_cli.versions import DISTRIBUTION, version_of
 
 if TYPE_CHECKING:
@@ -102,9 +103,17 @@ def check_python() -> str:
 
 def check_sqlite() -> str:
     """Checks the version of SQLite and that it has full text."""
-    from alma.storage.sqlite import check_engine
+    from alma.storage.sqlite.database import OLDEST_SQLITE
 
-    return f"{check_engine()} with FTS5"
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise ConfigurationError(f"SQLite {version} is too old; ALMA needs {'.'.join(map(str, OLDEST_SQLITE[:2]))} or newer")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"SQLite {version} was built without FTS5, which ALMA needs for full text") from error
+    return f"{version} with FTS5"
 
 
 def configured_embedder(settings: "Settings | None") -> "Embedder":

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import lru_cache
@@ -18,6 +19,9 @@ SENTENCES_FIRST, SENTENCES_LAST = 8, 4
 
 MAX_WORDS = 64
 """Full text matches only this many telling words of a longer query; vector search uses all of it."""
+
+SEPARATOR = "\x1f"
+"""Stands between an agent and its user in the name of an owner. No name holds it: names are printable."""
 
 QUOTED_CHARS = 60
 """Longest quotation of a value in an error message."""
@@ -366,3 +370,20 @@ def _possessives_of(names: frozenset[str]) -> re.Pattern[str]:
 def _each(names: frozenset[str]) -> str:
     known = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
     return rf"(?<!\w)(?:{'|'.join(known)})"
+
+
+@dataclass(frozen=True, slots=True)
+class CommonWords:
+    """Defines which words of a question are too common to search by: those in more memories of the scope than `number`, and in more than
+    `share` of them.
+
+    Where no rarer word of the question occurs, the first common one is used, in the `newest` memories that contain it.
+    """
+
+    number: int
+    share: float
+    newest: int
+
+    def most(self, count: int) -> int:
+        """Returns the greatest number of memories that may contain a word that is not common, in a scope of `count` memories."""
+        return max(self.number, int(self.share * count))

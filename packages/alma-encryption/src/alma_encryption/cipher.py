@@ -3,7 +3,7 @@
 import os
 
 from alma.errors import ConfigurationError, CorruptStoreError, missing_for
-from alma.storage.relational.seal import RowName
+from alma.storage.relational.session import RowName
 
 try:
     from cryptography.exceptions import InvalidTag

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from alma.config import EncryptionKey, Settings
 from alma.errors import ConfigurationError, CorruptStoreError
-from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
+from alma.storage.relational.session import ENCRYPTION, OpenSeal, Seal
 from alma.text import quoted
 
 _LOG = logging.getLogger("alma")

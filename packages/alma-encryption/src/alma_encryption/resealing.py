@@ -19,8 +19,7 @@ from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.journal import RETIRED_TABLE
 from alma.storage.relational.logical import View
 from alma.storage.relational.rows import Row
-from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
-from alma.storage.relational.session import check_whole, note_checksum
+from alma.storage.relational.session import ENCRYPTION, OpenSeal, Seal, check_whole, note_checksum
 from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.connections import Connection, connect, file_at, is_open_here, storage_errors
 from alma.storage.sqlite.files import draft_beside

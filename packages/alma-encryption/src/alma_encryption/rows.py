@@ -12,7 +12,7 @@ from typing import Any
 from alma.errors import CorruptStoreError
 from alma.journal import RETIRED_COLUMN
 from alma.storage.relational.rows import CONTENT, TEXT, Row, vector_checksum
-from alma.storage.relational.seal import (
+from alma.storage.relational.session import (
     KEY,
     OPERATION,
     RowName,
@@ -25,8 +25,8 @@ from alma.storage.relational.seal import (
     reveal_text,
     reveal_touched,
 )
+from alma.text import SEPARATOR
 from alma.types.memories import MEMORY_CLASSES
-from alma.types.scope import SEPARATOR
 from alma_encryption.cipher import KEY_BYTES, AESSeal
 
 _NAMES: Mapping[str, Mapping[str, tuple[str, str | None]]] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 from alma.errors import ValidationError
 from alma.text import composed, quoted
-from alma.types.scope import MemoryScope
-from alma.types.scope import access as access_between
+from alma.types.identity import MemoryScope
+from alma.types.identity import access as access_between
 from alma_access import ANY, Access
 from alma_events.mapping import NOBODY, Draft, Owner
 from alma_events.types import MemoryEventType

@@ -7,9 +7,9 @@ from typing import Any
 
 from alma.protocols import Entry
 from alma.types.episodes import END, EPISODE
+from alma.types.identity import agent_in, user_in
 from alma.types.kinds import MemoryType
 from alma.types.package_records import is_of_package
-from alma.types.scope import agent_in, user_in
 from alma.types.stored import QUARANTINE, Change
 from alma.types.strategies import FAILS, RULE
 from alma_events.types import MemoryEventType as Type

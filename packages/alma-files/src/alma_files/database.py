@@ -262,7 +262,7 @@ class FileDatabase(Database):
         if values is None or values == stored_values(connection):
             return
         connection.execute("DELETE FROM store")
-        connection.run_many("store_insert", [{"key": key, "value": value} for key, value in values.items()])
+        connection.run_many("store_put", [{"key": key, "value": value} for key, value in values.items()])
         note_checksum(connection)
 
     def _take_journal(self, connection: Connection, name: str, cached: Mapping[bytes, bytes]) -> None:

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from alma import journal
 from alma.journal import JournalRecord
 from alma.storage.relational.rows import PLACES, compared_text, vector_checksum
-from alma.storage.relational.seal import OpenSeal
-from alma.storage.relational.session import CHECKSUM, note_checksum
+from alma.storage.relational.session import CHECKSUM, OpenSeal, note_checksum
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.migrations import migrate
 
@@ -19,7 +18,7 @@ def fill(connection: Connection, values: Mapping[str, str], at: int) -> None:
     """Makes the tables, with these values of the store."""
     migrate(connection, OpenSeal(), at=at)
     connection.execute("DELETE FROM store")
-    connection.run_many("store_insert", [{"key": key, "value": value} for key, value in values.items()])
+    connection.run_many("store_put", [{"key": key, "value": value} for key, value in values.items()])
     note_checksum(connection)
 
 

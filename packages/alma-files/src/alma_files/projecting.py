@@ -12,7 +12,7 @@ from alma.storage.relational.purging import drop_partitions
 from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.reembedding import compared_texts
 from alma.storage.relational.rows import PLACES, text_hash
-from alma.storage.relational.seal import OpenSeal
+from alma.storage.relational.session import OpenSeal
 from alma.storage.relational.text_index import fill
 from alma.storage.sqlite.connections import Connection
 from alma.storage.sqlite.fulltext import FTS5Index

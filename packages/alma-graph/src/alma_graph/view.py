@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory.room import Room
 from alma.text import quoted
-from alma.types.identity import from_micros
+from alma.types.identity import Partition, UserWall, from_micros, owner_name
 from alma.types.kinds import MemoryType
-from alma.types.scope import Partition, UserWall, owner_name
 from alma_graph.columns import Flags, Ints
 from alma_graph.configured import settings_of
 from alma_graph.naming import FUNCTIONAL, THING, USER, VALUE, checked_type

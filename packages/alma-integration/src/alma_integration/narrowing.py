@@ -12,9 +12,8 @@ from alma.types.kinds import MemoryType, Verdict
 from alma.types.memories import Outcome
 from alma.types.recalled import Recalled
 from alma.types.sentences import of_attempt
-from alma.types.slice import MemorySlice
+from alma.types.slice import MemorySlice, tags_for
 from alma.types.strategies import TRIED
-from alma.types.tags import tags_for
 from alma_integration.parts import holding
 
 WIDER = 10

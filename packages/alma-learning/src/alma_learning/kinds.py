@@ -1,14 +1,79 @@
-"""Kinds of task: tasks that are alike in their words and in the ways that were tried on them."""
+"""Kinds of task: tasks that are alike in their words and in the ways that were tried on them; the vectors of their texts, and the table of a kind,
+made once whoever asks.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
+from alma_learning.actions import name_same_action
 from alma_learning.background import scale
+from alma_learning.differences import normalise
 from alma_learning.linkage import NEVER, link_groups
-from alma_learning.text_rows import GrowingRows
-from alma_learning.trials import Embedding, Floats, Indices, Matrix, Vector
+from alma_learning.table import Row, Table
+from alma_learning.trials import Embedding, Floats, Indices, Matrix, Vector, Vectors
+from alma_learning.ways import FOUND
+
+
+class GrowingRows:
+    """Rows of float32 of one length, with room for more behind them."""
+
+    def __init__(self, rows: Matrix | None = None) -> None:
+        self._held = np.zeros((0, 0), np.float32) if rows is None else rows.astype(np.float32)
+        self._count = len(self._held)
+
+    @property
+    def rows(self) -> Matrix:
+        """The rows, as a view."""
+        return self._held[: self._count]
+
+    def append(self, row: Matrix) -> None:
+        """Adds a row."""
+        self.extend(row[None])
+
+    def extend(self, rows: Matrix) -> None:
+        """Adds rows."""
+        if not len(rows):
+            return
+        count = self._count + len(rows)
+        if count > len(self._held):
+            held = np.zeros((max(count, 2 * self._count, 16), rows.shape[1]), np.float32)
+            if self._count:
+                held[: self._count] = self.rows
+            self._held = held
+        self._held[self._count : count] = rows
+        self._count = count
+
+
+class TextRows:
+    """The vectors of texts, made in batches when they are needed."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._make = vectors
+        self._held = GrowingRows()
+        self._place: dict[str, int] = {}
+
+    @property
+    def rows(self) -> Matrix:
+        """The vectors, (n, d)."""
+        return self._held.rows
+
+    def of(self, text: str) -> Matrix:
+        """Returns the vector of a text."""
+        vector: Matrix = np.asarray(self._make([text]), np.float32)[0]
+        return vector
+
+    def places(self, texts: Sequence[str]) -> Indices:
+        """Returns the rows of texts. Vectors of new ones are made in one batch."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._place]
+        if new:
+            made = np.asarray(self._make(new), np.float32)
+            self._place.update(zip(new, range(len(self._place), len(self._place) + len(new)), strict=True))
+            self._held.extend(made)
+        return np.array([self._place[text] for text in texts], np.intp)
+
 
 Label = tuple[str | None, str | None]
 """The stated type and difficulty of a task."""
@@ -227,3 +292,60 @@ def are_apart(one: Label, other: Label) -> bool:
 def merge_labels(one: Label, other: Label) -> Label:
     """Returns what is stated by either."""
     return one[0] or other[0], one[1] or other[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Rows with the wordings and tasks behind each, not yet of a question."""
+
+    rows: tuple[Row, ...]
+    wordings: Sequence[Sequence[str]]
+    """Of each row all, also those that may not be shown."""
+    words: Mapping[str, int]
+    """The places of the rows by the normalised words of a wording."""
+    tasks: Indices
+    """The numbers of the tasks behind the rows that the reader may read, each once; -1 for a row without any."""
+    texts: Indices
+    """The rows of the vectors of `tasks`; any for a row without."""
+    places: Indices
+    """Of the tasks behind each row, row by row, the place among `tasks`."""
+    starts: Indices
+    """Where each row begins among `places`."""
+    count: int
+    trials: int
+    successes: int
+    partials: int
+    base: float
+    compare: Callable[[str], Sequence[float]]
+    """How alike an action is to each row's wordings, on average."""
+    holds: Callable[[str], bool]
+    """Checks that an outcome is of one of the tasks."""
+
+    def ask(self, similarities: Matrix | None, nearness: float) -> Table:
+        """Returns the table for a question, by the cosines of `tasks` to it."""
+        nearest = np.ones(len(self.rows))
+        if similarities is not None and self.rows:
+            nearest = np.maximum.reduceat(similarities[self.places], self.starts).clip(0.0, 1.0)
+        return Table(
+            self.rows,
+            nearness,
+            self.count,
+            self.trials,
+            self.successes,
+            self.partials,
+            self.base,
+            self.place_of,
+            self.holds,
+            similarities=tuple(nearest.tolist()),
+        )
+
+    def place_of(self, action: str) -> int | None:
+        """Returns the place of the row of an action: equal words, the same call or command, else the nearest of one way."""
+        place = self.words.get(normalise(action))
+        if place is None:
+            place = next((p for p, ways in enumerate(self.wordings) if any(name_same_action(action, way) for way in ways)), None)
+        if place is None and self.rows:
+            alike = self.compare(action)
+            best = int(np.argmax(alike))
+            place = best if alike[best] >= FOUND else None
+        return place

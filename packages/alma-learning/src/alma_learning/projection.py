@@ -11,11 +11,9 @@ import numpy as np
 
 from alma_learning.background import Background, scale
 from alma_learning.differences import normalise
-from alma_learning.kinds import Kinds, Label
+from alma_learning.kinds import Kinds, Label, Sheet, TextRows
 from alma_learning.rows import make_rows
-from alma_learning.sheet import Sheet
 from alma_learning.table import Found, Row, Side, Table
-from alma_learning.text_rows import TextRows
 from alma_learning.trials import Embedding, Indices, Matrix, Needed, Question, Trial, Vector, Vectors
 from alma_learning.ways import Ways, Wordings, compare_wordings, find_contrary, group_wordings
 

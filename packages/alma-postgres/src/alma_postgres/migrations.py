@@ -6,9 +6,8 @@ from psycopg import Connection, sql
 
 from alma.errors import ConfigurationError
 from alma.storage.relational.logical import View
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.text_index import fill
-from alma.storage.relational.text_rows import TextRows
+from alma.storage.relational.session import Seal
+from alma.storage.relational.text_index import TextRows, fill
 from alma_postgres.compiling import layout
 from alma_postgres.session import PostgresSession
 

@@ -9,11 +9,10 @@ from psycopg import sql
 from alma.errors import ConfigurationError, ConflictError, CorruptStoreError, StorageError
 from alma.storage.relational.reembedding import compared_hashes
 from alma.storage.relational.rows import TEXT
-from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import OpenSeal, Seal, Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
-from alma.storage.relational.text_rows import TextRows
+from alma.storage.relational.text_index import TextRows
 from alma.types.identity import to_micros
 from alma.types.stored import StoreRequest, VectorsRequest
 from alma_postgres.address import NO_INDEX, Address

@@ -7,10 +7,9 @@ from typing import Any
 from alma.journal import RETIRED_COLUMN, RETIRED_TABLE, State
 from alma.storage.relational.rows import memory_row
 from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPassage, ExportedRecord
-from alma.types.identity import from_micros, to_micros
+from alma.types.identity import from_micros, owner_name, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import passages_of
-from alma.types.scope import owner_name
 from alma.types.strategies import RULE, SIDES
 from alma_upgrade.projects import Former, FormerRule
 

@@ -14,15 +14,13 @@ from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.lookups import Partitions
 from alma.storage.relational.readback import Expected, replay
 from alma.storage.relational.rows import UNREADABLE, Row
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import Seal, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.writing import Write
-from alma.types.identity import from_micros
+from alma.types.identity import agent_in, from_micros, user_in
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic, passages_of
 from alma.types.reports import MAINTENANCE, UPGRADE
-from alma.types.scope import agent_in, user_in
 from alma.types.strategies import FAILS, MOST_ANCHORS, RULE, SIDES, WORKS, RuleRecord, rule_id
 
 ACTOR = "alma"

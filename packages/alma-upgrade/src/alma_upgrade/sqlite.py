@@ -13,8 +13,7 @@ from pathlib import Path
 
 from alma import folders
 from alma.errors import StorageError
-from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import note_checksum
+from alma.storage.relational.session import OpenSeal, Seal, note_checksum
 from alma.storage.sqlite.connections import Connection, storage_errors
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.files import draft_beside

@@ -16,7 +16,7 @@ import alma.types.package_records
 import alma.types.provenance
 import alma.types.recalled
 import alma.types.reports
-import alma.types.scope
+import alma.types.identity
 import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
@@ -269,7 +269,7 @@ class AsyncALMA(AsyncAdmin):
     @property
     def admin(self) -> AsyncAdmin: ...
     @property
-    def agents(self) -> collections.abc.Mapping[str, alma.types.scope.MemoryScope]: ...
+    def agents(self) -> collections.abc.Mapping[str, alma.types.identity.MemoryScope]: ...
     async def assess(self, strategy: str | None = None, context: str = '', agent: str = '', *, task_type: str | None = None, user_id: str | None = None) -> alma.types.strategies.Assessment:
         """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
         without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
@@ -415,7 +415,7 @@ class AsyncALMA(AsyncAdmin):
         "union" (lists without repetition), "merge_dicts", "sum", "max", "min", a function of the list of values, or a mapping of keys to
         these, in which other keys take the latest. Writes nothing."""
     @staticmethod
-    def open(storage_dir: str | pathlib.Path = '.alma', *, project_id: str, agents: collections.abc.Mapping[str, alma.types.scope.MemoryScope | collections.abc.Mapping[str, object]] | None = None, embedding_provider: str | alma.protocols.models.Embedder = 'auto', embedding_dim: int | None = None, db_name: str = 'alma.db', forgetting: collections.abc.Mapping[str, object] | None = None, maintenance: collections.abc.Mapping[str, object] | None = None, lock_timeout: float | None = None, redact: str | bool | collections.abc.Callable[[str], str] = 'on', users: str = ..., encryption_key: bytes | str | os.PathLike[str] | collections.abc.Callable[[], bytes | str] | None = None, storage: str = 'sqlite', storage_options: collections.abc.Mapping[str, object] | None = None, clock: collections.abc.Callable[[], datetime.datetime] = ..., create: bool = True) -> alma.aio.workers.Opening[AsyncALMA]:
+    def open(storage_dir: str | pathlib.Path = '.alma', *, project_id: str, agents: collections.abc.Mapping[str, alma.types.identity.MemoryScope | collections.abc.Mapping[str, object]] | None = None, embedding_provider: str | alma.protocols.models.Embedder = 'auto', embedding_dim: int | None = None, db_name: str = 'alma.db', forgetting: collections.abc.Mapping[str, object] | None = None, maintenance: collections.abc.Mapping[str, object] | None = None, lock_timeout: float | None = None, redact: str | bool | collections.abc.Callable[[str], str] = 'on', users: str = ..., encryption_key: bytes | str | os.PathLike[str] | collections.abc.Callable[[], bytes | str] | None = None, storage: str = 'sqlite', storage_options: collections.abc.Mapping[str, object] | None = None, clock: collections.abc.Callable[[], datetime.datetime] = ..., create: bool = True) -> alma.aio.workers.Opening[AsyncALMA]:
         """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
 
         `embedding_provider` is a name or an `Embedder`; `auto` takes the one that the database was made with, and for a new one the best

@@ -14,8 +14,7 @@ from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError, MissingDependencyError, install_line
 from alma.scoring import LARGEST_WEIGHT
 from alma.text import name_nearest, quoted
-from alma.types.identity import Value
-from alma.types.scope import MemoryScope, UserWall
+from alma.types.identity import MemoryScope, UserWall, Value
 
 STORAGES = ("sqlite",)
 STORAGES_OF_PACKAGES = {"file": "files", **{name: name for name in ("postgres", "qdrant", "chroma", "pinecone", "azure")}}

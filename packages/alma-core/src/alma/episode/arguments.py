@@ -38,16 +38,6 @@ def optional_text(value: object, name: str, limit: int = TEXT_CHARS) -> str | No
     return storable(value, limit) or None
 
 
-def optional_duration(value: object) -> int | None:
-    """Returns milliseconds, 0 or more, rounded to whole ones."""
-    if value is None:
-        return None
-    number = plain_value(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
-    return round(number)
-
-
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """The ending that leaving a block means for the attempt: a verdict with the error's text, or, without one, that it was abandoned."""

@@ -13,12 +13,12 @@ from alma.episode.arguments import (
     ACTION_CHARS,
     checked_ids,
     leaving,
-    optional_duration,
     optional_text,
 )
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, Exposure, Step, with_use
+from alma.types.identity import optional_duration
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.prompt import says_more
 from alma.types.slice import MemorySlice

@@ -12,6 +12,7 @@ from alma.errors import ConfigurationError
 from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.administration import Admin
+from alma.memory.arguments import Redact
 from alma.memory.episodes import usage
 from alma.memory.learn.learn import LearnRequest
 from alma.memory.learn.learn import learn as learn_one
@@ -21,16 +22,14 @@ from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import advice, check, explain, explanations, retrieve
 from alma.memory.recall.query import ARMS, RetrieveRequest
 from alma.memory.recording import Recording
-from alma.memory.redacting import Redact
 from alma.memory.room import Room, find_room
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.factories import SQLITE
-from alma.types.identity import utc_now
+from alma.types.identity import MemoryScope, UserWall, utc_now
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import RetrievalExplanation
-from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.timeline import TemporalFilter
 

@@ -33,7 +33,7 @@ from alma.errors import (
 from alma.extensions import extension
 from alma.memory import arguments as args
 from alma.memory.admin.maintaining import Schedule
-from alma.memory.redacting import Redact, Redaction, checked_redact
+from alma.memory.arguments import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore, Room, SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Store, StoreRequest
@@ -41,8 +41,7 @@ from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.relational.session import checked_timeout
 from alma.text import quoted
-from alma.types.identity import Fingerprint, utc_now
-from alma.types.scope import MemoryScope, UserWall
+from alma.types.identity import Fingerprint, MemoryScope, UserWall, utc_now
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"

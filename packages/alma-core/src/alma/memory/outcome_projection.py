@@ -18,9 +18,9 @@ from alma.memory.scopes import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Project
 from alma.text import matched_text, spelt, split_passages
+from alma.types.identity import MemoryScope, UserWall
 from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.provenance import FLAGGED
-from alma.types.scope import MemoryScope, UserWall
 from alma.types.stored import QUARANTINE, RecordedOutcome
 from alma.types.strategies import RULE, WAY_NAME, RuleRecord, RuleRecords
 from alma_learning import Embedding, Needed, Projection, Trial

@@ -18,12 +18,11 @@ from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.embedding.scale import Scale
 from alma.errors import ConfigurationError, StorageError, ValidationError
-from alma.memory.arguments import checked_call
+from alma.memory.arguments import Redaction, checked_call
 from alma.memory.index_cache import IndexCache, IndexOutside, deleted
 from alma.memory.operation import Watcher
 from alma.memory.outcome_projection import OutcomeProjections
 from alma.memory.pool import Pool
-from alma.memory.redacting import Redaction
 from alma.memory.scopes import Scopes
 from alma.memory.texts import TextVectors
 from alma.protocols import (
@@ -40,14 +39,13 @@ from alma.protocols import (
     StoredVectors,
     VectorsRequest,
 )
-from alma.retrieval import bm25
+from alma.retrieval import fusion
 from alma.scoring import Profile
 from alma.storage.relational.session import COMMITS
 from alma.text import composed, normalised, quoted, spelt
 from alma.types.custom import DEFINITIONS, stored_type
-from alma.types.identity import to_micros
+from alma.types.identity import MemoryScope, Partition, UserWall, to_micros
 from alma.types.memories import MEMORY_CLASSES
-from alma.types.scope import MemoryScope, Partition, UserWall
 from alma.vectors import SnapshotIdentity
 from alma.vectors.index import CODES_ABOVE
 from alma_learning import forget_texts
@@ -69,7 +67,7 @@ class SearchSizes:
     all_within: int = 20_000
     hits: int = 100
     beside_above: int = 20_000
-    common: CommonWords = bm25.COMMON
+    common: CommonWords = fusion.COMMON
     codes_above: int = CODES_ABOVE
 
 

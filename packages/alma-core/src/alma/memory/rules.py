@@ -7,11 +7,10 @@ from typing import Any
 from alma.memory.outcome_projection import View
 from alma.memory.room import Room
 from alma.protocols import Lookups, Write
-from alma.types.identity import from_micros
+from alma.types.identity import agent_in, from_micros, owner_name, user_in
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.provenance import FLAGGED
-from alma.types.scope import agent_in, owner_name, user_in
 from alma.types.sentences import failed_of
 from alma.types.strategies import FAILS, MOST_ANCHORS, NO_USE, RULE, WORKS, RuleRecord, rule_id
 from alma_learning import Row, Side

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from alma.errors import ScopeViolationError
 from alma.protocols import Project
 from alma.text import composed, normalised
+from alma.types.identity import Access, MemoryScope, Partition, UserWall, access
 from alma.types.kinds import KINDS
-from alma.types.scope import Access, MemoryScope, Partition, UserWall, access
 
 _LOG = logging.getLogger("alma")
 

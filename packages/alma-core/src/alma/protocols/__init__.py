@@ -46,10 +46,10 @@ from alma.protocols.vectors import ExactScorer as ExactScorer
 from alma.protocols.vectors import Snapshotable as Snapshotable
 from alma.protocols.vectors import StoredVectors as StoredVectors
 from alma.protocols.vectors import VectorIndex as VectorIndex
+from alma.text import CommonWords as CommonWords
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
 from alma.types.recalled import Disputes as Disputes
 from alma.types.stored import Candidate as Candidate
-from alma.types.stored import CommonWords as CommonWords
 from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry

@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager
 from types import EllipsisType
 from typing import Any, Protocol
 
+from alma.text import CommonWords
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedPurge, ExportedRecord
+from alma.types.identity import Partition
 from alma.types.memories import AnyMemory, Memory, Passage
-from alma.types.scope import Partition
 from alma.types.stored import (
     Candidate,
     Change,
-    CommonWords,
     DayCount,
     Entry,
     Erased,
@@ -117,7 +117,7 @@ class Searchable(Protocol):
         """Returns passages by row. Unknown rows are skipped."""
 
     def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
-        """Returns the posting lists of a question's words in the memories of these partitions, for `alma.retrieval.bm25`, as a consistent view.
+        """Returns the posting lists of a question's words in the memories of these partitions, for `alma.retrieval.fusion`, as a consistent view.
 
         One list for each different stem, in the order of the question. Words that are `common` in the partitions are left out if any other word
         occurs; if none does, the first of them is included. Memories of other partitions change nothing.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alma.retrieval import fusion
-from alma.retrieval.bm25 import K1, PRIOR_MEMORIES
+from alma.retrieval.fusion import K1, PRIOR_MEMORIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

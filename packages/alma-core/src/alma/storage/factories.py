@@ -34,7 +34,7 @@ def open_named(name: str, request: StoreRequest) -> Store:
 
 def storage_names() -> list[str]:
     """All names that a configuration may have here, SQLite first."""
-    return [SQLITE, *sorted({*_plugins(), *_searches()})]
+    return [SQLITE, *sorted({*_points(ENTRY_POINTS), *_points(VECTORS)})]
 
 
 def _factory(name: str) -> StorageFactory:
@@ -42,7 +42,7 @@ def _factory(name: str) -> StorageFactory:
         from alma.storage.sqlite.store import open_file
 
         return open_file
-    plugin = _plugins().get(name)
+    plugin = _points(ENTRY_POINTS).get(name)
     if plugin is None:
         raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
     factory: StorageFactory = _load(plugin)
@@ -51,7 +51,7 @@ def _factory(name: str) -> StorageFactory:
 
 def candidates_named(name: str) -> CandidateFactory | None:
     """The search for vectors that a storage of this name has beside SQLite; `None` for a store of another sort."""
-    plugin = None if name == SQLITE or name in _plugins() else _searches().get(name)
+    plugin = None if name == SQLITE or name in _points(ENTRY_POINTS) else _points(VECTORS).get(name)
     factory: CandidateFactory | None = None if plugin is None else _load(plugin)
     return factory
 
@@ -63,9 +63,5 @@ def _load(plugin: EntryPoint) -> Any:
         raise ConfigurationError(f"storage: {plugin.name!r} ({plugin.value}) could not be loaded: {error}") from error
 
 
-def _searches() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=VECTORS)}
-
-
-def _plugins() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name != SQLITE}
+def _points(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group) if point.name != SQLITE}

@@ -6,7 +6,7 @@ from alma.extensions import extension
 from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast, Step
 from alma.types.exported import ExportReport, ImportReport
-from alma.types.identity import Fingerprint
+from alma.types.identity import Fingerprint, MemoryScope
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -46,7 +46,6 @@ from alma.types.reports import (
     UsageReport,
     VerifyReport,
 )
-from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
 from alma.types.timeline import DatedEvent, Relation, TemporalFilter, Timeline

@@ -5,10 +5,9 @@ from datetime import date
 from pydantic import Field
 
 from alma.types.episodes import EpisodeRecord
-from alma.types.identity import Fingerprint, UtcDatetime, Value
+from alma.types.identity import Access, Fingerprint, MemoryScope, UtcDatetime, Value
 from alma.types.memories import AnyMemory
 from alma.types.reports import Stats, VerifyReport
-from alma.types.scope import Access, MemoryScope
 from alma.types.strategies import Range, StrategyRecord
 
 

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from alma.text import one_line, shortened
-from alma.types.identity import Value, read_json
+from alma.types.identity import Access, Value, read_json
 from alma.types.memories import AnyMemory, Share
 from alma.types.provenance import MemoryProvenance
-from alma.types.scope import Access
 from alma.types.tags import TAG
 
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -3,7 +3,7 @@
 import operator
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -12,7 +12,7 @@ from alma.calls import checked
 from alma.errors import ValidationError
 from alma.text import estimate_tokens, quoted
 from alma.types.identity import UtcDatetime, Value, read_json, utc_now
-from alma.types.kinds import KINDS
+from alma.types.kinds import CUSTOM_LETTER, KINDS
 from alma.types.memories import (
     AntiPattern,
     AnyMemory,
@@ -20,13 +20,14 @@ from alma.types.memories import (
     CustomMemory,
     DomainKnowledge,
     Heuristic,
+    Memory,
     Outcome,
     UserPreference,
 )
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
 from alma.types.recalled import Contradiction, Factors, Recalled, TurnHit
 from alma.types.strategies import TRIED, StrategyRecord
-from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
+from alma.types.tags import LETTERS, checked_prefix, cited_of, parts_of
 from alma.types.timeline import Timeline
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
@@ -34,6 +35,17 @@ _TOOK = "retrieval_time_ms"
 
 EVEN = 0.5
 """The relevance below which conversations are more likely about something else."""
+
+
+def tags_for(memories: Iterable[Memory]) -> list[str]:
+    """Returns a tag for each memory: the letter of its kind and its number within the kind, in the order given."""
+    counts: dict[str, int] = {}
+    tags = []
+    for memory in memories:
+        letter = LETTERS.get(memory.kind, CUSTOM_LETTER)
+        counts[letter] = counts.get(letter, 0) + 1
+        tags.append(f"{letter}{counts[letter]}")
+    return tags
 
 
 class MemorySlice(Value):

@@ -11,9 +11,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from alma.types.episodes import LEASE
-from alma.types.identity import Fingerprint
+from alma.types.identity import Fingerprint, Partition
 from alma.types.reports import MAINTENANCE
-from alma.types.scope import Partition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -347,23 +346,6 @@ class Candidate(NamedTuple):
     def without_use(self) -> "Candidate":
         """Returns the candidate as if it had never been shown."""
         return self._replace(used=0, ignored=0, thumbs_up=0, thumbs_down=0, credited_successes=0.0, credited_trials=0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class CommonWords:
-    """Defines which words of a question are too common to search by: those in more memories of the scope than `number`, and in more than
-    `share` of them.
-
-    Where no rarer word of the question occurs, the first common one is used, in the `newest` memories that contain it.
-    """
-
-    number: int
-    share: float
-    newest: int
-
-    def most(self, count: int) -> int:
-        """Returns the greatest number of memories that may contain a word that is not common, in a scope of `count` memories."""
-        return max(self.number, int(self.share * count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from uuid import UUID
 
 from pydantic import computed_field, model_validator
 
-from alma.types.identity import UtcDatetime, Value
+from alma.types.identity import UtcDatetime, Value, agent_in
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, Share
-from alma.types.scope import agent_in
 from alma.types.sentences import AS_A_STEP, brief, describe_record, ends_with, times
 from alma.types.tags import defused
 

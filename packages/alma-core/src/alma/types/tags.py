@@ -6,20 +6,19 @@ Stored text must neither cite nor end the notes: `defused` changes exactly what 
 import re
 import string
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from alma.errors import ValidationError
 from alma.text import quoted
 from alma.types.kinds import CUSTOM_LETTER, KINDS
-from alma.types.memories import Memory
 
-_LETTERS: dict[str, str] = {kind: spec.letter for kind, spec in KINDS.items()}
+LETTERS: dict[str, str] = {kind: spec.letter for kind, spec in KINDS.items()}
 
 WAY = "S"
 """The letter of a way that was tried and is no rule yet."""
 
-_ANY_LETTER = "".join([*_LETTERS.values(), CUSTOM_LETTER, WAY])
+_ANY_LETTER = "".join([*LETTERS.values(), CUSTOM_LETTER, WAY])
 
 TAG = rf"([a-z0-9]{{0,16}})([{_ANY_LETTER}][0-9]{{1,6}})"
 """A tag: a prefix, usually none, the letter of a kind, and a number within it."""
@@ -74,17 +73,6 @@ _CITED = re.compile(f"( ?)[{re.escape(_OPENING)}]([^{_OTHER_SIGNS}]*+)[{re.escap
 _ANGLES = re.compile(f"[{_LESS}{_GREATER}](?:[^!-~{_LESS}{_GREATER}]*+[{_LESS}{_GREATER}]){{2,}}+")
 _FENCING = re.compile("<{3,}|>{3,}")
 _HARMLESS = {"<": "‹", ">": "›"}
-
-
-def tags_for(memories: Iterable[Memory]) -> list[str]:
-    """Returns a tag for each memory: the letter of its kind and its number within the kind, in the order given."""
-    counts: dict[str, int] = {}
-    tags = []
-    for memory in memories:
-        letter = _LETTERS.get(memory.kind, CUSTOM_LETTER)
-        counts[letter] = counts.get(letter, 0) + 1
-        tags.append(f"{letter}{counts[letter]}")
-    return tags
 
 
 def parts_of(tag: str) -> tuple[str, str]:

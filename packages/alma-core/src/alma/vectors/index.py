@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError, ValidationError
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Vector, ascending
+from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, SharedLock, Vector, ascending
 from alma.vectors.kind import SCOPES_KEPT, Arrays, Fetch, KindIndex
-from alma.vectors.locks import SharedLock
 
 _LOG = logging.getLogger("alma")
 

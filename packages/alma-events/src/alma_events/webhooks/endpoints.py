@@ -30,7 +30,7 @@ from sqlalchemy.engine import Connection, Row
 
 from alma import ALMA
 from alma.errors import AlmaError, ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
-from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.session import OpenSeal, Seal
 from alma.text import quoted
 from alma.types.identity import from_micros
 from alma_access import ANY, NONE, Access

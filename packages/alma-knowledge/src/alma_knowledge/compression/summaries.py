@@ -13,10 +13,10 @@ from alma.memory.alma import opened_room
 from alma.memory.arguments import checked_choice, checked_name, optional_name
 from alma.memory.room import Room
 from alma.text import estimate_tokens, quoted
+from alma.types.identity import Partition
 from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Outcome
 from alma.types.package_records import references_in
 from alma.types.provenance import FLAGGED
-from alma.types.scope import Partition
 from alma_knowledge.compression.compressor import summarise
 from alma_knowledge.compression.extractive import Usual, find_kept_first, read_sentences
 from alma_knowledge.compression.results import CompressionStrategy, CompressReport, Summary

@@ -15,9 +15,9 @@ from alma.memory.arguments import checked_label, checked_name
 from alma.memory.room import Room
 from alma.protocols import Embedder
 from alma.text import matched_text, quoted
+from alma.types.identity import Partition
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.memories import UserPreference
-from alma.types.scope import Partition
 from alma_knowledge.consolidation.disputing import LEAST_COSINE, find_open, judge_contrary
 from alma_knowledge.consolidation.grouping import Vectors, Wording, find_alike, find_near, fold_copies, group_wordings
 from alma_knowledge.consolidation.judging import ModelJudge

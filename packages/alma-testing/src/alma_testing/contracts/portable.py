@@ -11,9 +11,8 @@ from alma.protocols import Project, Snapshot, Store
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, LEASE, STEP
 from alma.types.exported import ExportedCounts, ExportedMemory, ExportedRecord, ExportedUsage
-from alma.types.identity import to_micros
+from alma.types.identity import owner_name, to_micros
 from alma.types.memories import Memory, Passage, passages_of
-from alma.types.scope import owner_name
 from alma.types.strategies import RULE, WORKS, RuleRecord
 from alma_testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
 from alma_testing.clocks import START

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import net, reversed_changes
 from alma.protocols import Project, Store, Write
+from alma.types.identity import Partition
 from alma.types.memories import Memory, Passage, passages_of
-from alma.types.scope import Partition
 from alma.types.stored import Change
 from alma_testing.builders import (
     make_anti_pattern,

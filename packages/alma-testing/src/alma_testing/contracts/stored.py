@@ -10,7 +10,7 @@ import pytest
 
 from alma.journal import State, replay, rows_hash
 from alma.protocols import CommonWords, Project, Store, TextScores
-from alma.retrieval import bm25
+from alma.retrieval import fusion
 from alma.types.identity import to_micros
 from alma.types.memories import Memory, Passage, embedded, passages_of
 from alma_testing.clocks import START
@@ -105,11 +105,11 @@ def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object
 
 
 def text_scores(
-    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
+    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = fusion.COMMON
 ) -> TextScores:
     """Returns the results of full text in all partitions, or in those of some owners."""
     partitions = [number for number, each in project.partitions().items() if owners is None or each.owner in owners]
-    return bm25.scored(project.text_lists(words, partitions=partitions, common=common))
+    return fusion.score_words(project.text_lists(words, partitions=partitions, common=common))
 
 
 def found_by_words(project: Project, *words: str) -> set[int]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
-from alma.retrieval import bm25
+from alma.retrieval import fusion
 from alma.types.memories import Passage, passages_of
 from alma_testing.builders import make_domain_knowledge, make_outcome
 from alma_testing.contracts.stored import AT, OpenStore, WithStore, add, found_by_words, row_of, text_scores
@@ -19,7 +19,7 @@ FEW = CommonWords(number=3, share=0.0, newest=2)
 
 
 def shares(
-    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
+    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = fusion.COMMON
 ) -> dict[int, float]:
     """Returns the score of each memory found, for a reader of everything, or of the memories of these owners."""
     found = text_scores(project, *words, owners=owners, common=common)
@@ -77,7 +77,7 @@ class TextScoresContract(WithStore):
         lab = [make_outcome(agent="ann", task_description="Deploy the ledger") for _ in range(3)]
         add(store, store.project("lab"), *lab)
         add(store, project, mine, theirs)
-        for common in (bm25.COMMON, FEW):
+        for common in (fusion.COMMON, FEW):
             assert list(shares(project, "deploy", owners=["ann"], common=common)) == [row_of(project, mine)]
             assert shares(project, "deploy", owners=["eve"], common=common) == {}
         assert text_scores(project, "deploy", owners=["ann", "bob"]).memories.tolist() == sorted(
@@ -108,7 +108,7 @@ class TextScoresContract(WithStore):
         )
         def check(mine: list[list[str]], theirs: list[list[str]], asked: list[str], common: bool) -> None:
             def found() -> dict[int, float]:
-                return shares(project, *asked, owners=["ann"], common=FEW if common else bm25.COMMON)
+                return shares(project, *asked, owners=["ann"], common=FEW if common else fusion.COMMON)
 
             add(store, project, *(make_outcome(agent="ann", task_description=" ".join(words)) for words in mine))
             before = found()
@@ -187,7 +187,7 @@ class TextScoresContract(WithStore):
         ):
             change()
             later = open_store(tmp_path / "store")
-            for common in (bm25.COMMON, FEW):
+            for common in (fusion.COMMON, FEW):
                 mine, anew = (shares(each, *asked, common=common) for each in (project, later.project("shop")))
                 assert [*mine.values()] == [*anew.values()]  # by memory, whose rows a store may number anew when it is opened
             later.close()

@@ -22,7 +22,7 @@ from alma.storage.relational.text_index import stems
 from alma.text import spaced, spaced_for_search
 from alma.text import words as split_words
 from alma.types.episodes import EpisodeRecord
-from alma.types.identity import from_micros, to_micros
+from alma.types.identity import Access, Partition, access, agent_in, from_micros, to_micros, user_in
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.overview import (
@@ -40,7 +40,6 @@ from alma.types.overview import (
     UsageView,
 )
 from alma.types.reports import Stats
-from alma.types.scope import Access, Partition, access, agent_in, user_in
 from alma.types.strategies import WORKS, Range
 from alma_learning import Table, interval
 

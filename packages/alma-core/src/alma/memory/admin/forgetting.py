@@ -15,10 +15,10 @@ from alma.memory.rules import Rule, anchors_without, archive_rule, find_rules, p
 from alma.protocols import Erased
 from alma.text import composed, quoted
 from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP, EpisodeStatus
+from alma.types.identity import agent_in, user_in
 from alma.types.kinds import KINDS
 from alma.types.package_records import MADE, is_of_package, references_in
 from alma.types.reports import CompactReport, ForgetReport, PurgeReceipt, Surface
-from alma.types.scope import agent_in, user_in
 from alma.types.stored import QUARANTINE, Change, RowValues
 from alma.types.strategies import RULE, RuleRecord
 

@@ -7,9 +7,9 @@ from alma import scoring
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, each_rule
 from alma.protocols import Candidate
-from alma.retrieval.ranking import Contender, rank_contenders
+from alma.retrieval.fusion import Contender, rank_contenders
 from alma.scoring import DAY
-from alma.types.scope import Partition, agent_in
+from alma.types.identity import Partition, agent_in
 from alma.types.strategies import NO_USE
 
 ENOUGH_KNOWN = 5.0

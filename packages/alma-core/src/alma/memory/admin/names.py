@@ -7,8 +7,8 @@ from alma.memory.arguments import with_composed_names
 from alma.memory.room import Room
 from alma.protocols import StoredRow
 from alma.text import composed
+from alma.types.identity import MemoryScope, agent_in
 from alma.types.reports import NamesReport
-from alma.types.scope import MemoryScope, agent_in
 from alma.types.stored import Change
 
 

@@ -12,10 +12,10 @@ from alma.memory.room import Room
 from alma.memory.rules import Rule, all_rules, as_memory, count_use, find_rules, read_records
 from alma.protocols import Lookups, Place, Write
 from alma.text import quoted
+from alma.types.identity import user_in
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import FeedbackReport, UsageReport
-from alma.types.scope import user_in
 from alma.types.strategies import RuleRecord, is_rule_id
 from alma.types.tags import not_an_id
 

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeVar
 
 from alma.errors import ConflictError, ScopeViolationError, ValidationError
 from alma.memory import quarantine
+from alma.memory.arguments import KEY_OF_REPETITION
 from alma.memory.learn.sessions import Sessions, passages_by_kind, put_session, session_of
-from alma.memory.redacting import KEY_OF_REPETITION
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import matched_text

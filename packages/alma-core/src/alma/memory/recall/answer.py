@@ -21,8 +21,7 @@ from alma.memory.recall.search import Found, make_timeline
 from alma.memory.recall.ways import RulesNear, ShownRule
 from alma.memory.room import OpenStore, Room
 from alma.protocols import FindContradictions
-from alma.retrieval.fusion import relevance
-from alma.retrieval.ranking import Contender, Ranked
+from alma.retrieval.fusion import Contender, Ranked, relevance
 from alma.retrieval.turns import Turns, rarities, turn_scores
 from alma.storage.relational.text_index import stems
 from alma.text import spaced_for_search, spelt, without_names
@@ -32,9 +31,9 @@ from alma.types.memories import AnyMemory, Conversation, DomainKnowledge, Outcom
 from alma.types.provenance import FLAGGED, is_vouched_for
 from alma.types.recalled import CONTRADICTED, Contradiction, Disputes, Explanation, Factors, Recalled, TurnHit
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
-from alma.types.slice import MemorySlice
+from alma.types.slice import MemorySlice, tags_for
 from alma.types.strategies import TRIED
-from alma.types.tags import WAY, tags_for
+from alma.types.tags import WAY
 
 MOST_TURNS = 10
 """Turns of a conversation that a slice lists."""

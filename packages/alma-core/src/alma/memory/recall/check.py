@@ -11,7 +11,7 @@ from alma.memory.outcome_projection import View
 from alma.memory.recall.ways import found_record, question_of
 from alma.memory.room import Room
 from alma.memory.rules import as_memory
-from alma.retrieval import bm25
+from alma.retrieval import fusion
 from alma.text import matched_text, normalised, one_line, shortened, without_names
 from alma.types import sentences
 from alma.types.kinds import MemoryType
@@ -123,7 +123,7 @@ def _find_naming(room: Room, index: AnyIndex, partitions: Sequence[int], words: 
     """Returns the memories of the partitions that hold most of the words, by their weight."""
     if not words:
         return []
-    found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+    found = fusion.score_words(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
     memories, ties = index.ties(found.memories)
     scores = found.scores[found.memories.searchsorted(memories)]
     best: list[int] = memories[np.lexsort((ties, -scores))[:MOST_NAMING]].tolist()

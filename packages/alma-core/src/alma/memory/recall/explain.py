@@ -18,11 +18,10 @@ from alma.memory.recall.search import least_cosine, search_named
 from alma.memory.room import Room
 from alma.memory.rules import KIND_OF_SIDE, Rule, find_rules
 from alma.protocols import ListsProjects, Place
-from alma.retrieval.fusion import LEAST_SHARE
-from alma.retrieval.ranking import Contender
+from alma.retrieval.fusion import LEAST_SHARE, Contender
+from alma.types.identity import Access, Partition, agent_in, user_in
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.recalled import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
-from alma.types.scope import Access, Partition, agent_in, user_in
 from alma.types.tags import not_an_id
 
 _BOUNDLESS = 2**31

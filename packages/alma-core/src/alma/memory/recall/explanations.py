@@ -13,7 +13,7 @@ from alma.memory.recall.query import ARMS
 from alma.memory.recall.search import NEVER_COMMON, Found, weights_of
 from alma.memory.room import Room
 from alma.memory.rules import find_rules
-from alma.retrieval.ranking import Ranked
+from alma.retrieval.fusion import Ranked
 from alma.text import PASSAGE_CHARS, quoted, shortened
 from alma.types.episodes import EPISODE, STEP
 from alma.types.memories import AnyMemory, Outcome

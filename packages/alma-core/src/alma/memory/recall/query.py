@@ -11,8 +11,7 @@ from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.scopes import ReadableScope
-from alma.retrieval.named_events import NamedEvents, named_events
-from alma.retrieval.named_time import Interval, named_time, names_only_a_time
+from alma.retrieval.named_time import Interval, NamedEvents, named_events, named_time, names_only_a_time
 from alma.scoring import RECALL_WEIGHTS, Profile
 from alma.text import query_words, quoted, without_names
 from alma.types.identity import from_micros, to_micros

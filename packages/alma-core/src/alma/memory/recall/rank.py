@@ -16,11 +16,11 @@ from alma.memory.recall.query import Query
 from alma.memory.recall.search import Found, Integers
 from alma.memory.room import Room
 from alma.protocols import Candidate
-from alma.retrieval.ranking import Contender, Ranked, rank_contenders, select_contenders
+from alma.retrieval.fusion import Contender, Ranked, rank_contenders, select_contenders
 from alma.text import shortened
+from alma.types.identity import UserWall
 from alma.types.kinds import MemoryType, Verdict
 from alma.types.memories import AnyMemory, Heuristic, Outcome
-from alma.types.scope import UserWall
 from alma.types.sentences import ATTEMPT, CITED, ends_with
 from alma.vectors import AnyIndex
 

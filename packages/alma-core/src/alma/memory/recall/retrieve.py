@@ -13,7 +13,7 @@ from alma.memory.recall.rank import contenders_for, rank, select_from
 from alma.memory.recall.search import NO_MEMORIES, Found, Integers, nearest_to_events, search_named, with_speakers
 from alma.memory.recall.ways import rules_near
 from alma.memory.room import Room
-from alma.retrieval.ranking import Contender
+from alma.retrieval.fusion import Contender
 from alma.types.memories import Outcome
 from alma.types.slice import MemorySlice
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from alma.memory.recall.query import ARMS, DENSE, TEXT, Query
 from alma.memory.room import Room
 from alma.protocols import CommonWords, PassageScores, TextScores
-from alma.retrieval import bm25, fusion
-from alma.retrieval.named_events import NamedEvents
-from alma.retrieval.ranking import select_contenders
+from alma.retrieval import fusion
+from alma.retrieval.fusion import select_contenders
+from alma.retrieval.named_time import NamedEvents
 from alma.text import addressed, named_in, query_words
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
@@ -214,10 +214,10 @@ def _match_words(room: Room, query: Query) -> TextScores:
     """Returns what the words of the question find; nothing if it is asked without them."""
     words = query.words if TEXT in query.arms else ()
     if query.within is None:
-        return bm25.scored(room.project.text_lists(words, partitions=query.scope.rows, common=room.store.sizes.common))
+        return fusion.score_words(room.project.text_lists(words, partitions=query.scope.rows, common=room.store.sizes.common))
     # a word that is common in the scope may be listed for its newest memories only, of which none may count
     lists = room.project.text_lists(words, partitions=query.scope.rows, common=NEVER_COMMON)
-    return bm25.scored(bm25.within(lists, query.within))
+    return fusion.score_words(fusion.narrow(lists, query.within))
 
 
 def _find_by_words(text: TextScores, index: AnyIndex, limit: int) -> Integers:

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 from alma import journal
 from alma.errors import ConflictError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.arguments import with_progress
-from alma.memory.redacting import IDS, Redaction
+from alma.memory.arguments import IDS, Redaction, with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import REPORT_EVERY, Progress, Target, export
 from alma.memory.transfer.merging import Plan, plan_import

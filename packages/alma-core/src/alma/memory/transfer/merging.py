@@ -24,10 +24,9 @@ from alma.text import quoted
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.episodes import END, EPISODE, LEASE
 from alma.types.exported import ExportedMemory, ExportedPassage, ExportedPurge, ExportedRecord, ExportedUsage
-from alma.types.identity import to_micros
+from alma.types.identity import owner_name, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import Conversation, embedded
-from alma.types.scope import owner_name
 from alma.types.stored import QUARANTINE, Change
 from alma.types.strategies import MOST_ANCHORS, NO_USE, RULE
 from alma_learning.tellings import join_turns

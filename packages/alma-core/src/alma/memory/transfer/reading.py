@@ -19,11 +19,10 @@ from alma.errors import AlmaError, ValidationError
 from alma.extensions import extension
 from alma.files import SQLITE_HEADER, checked_path, opened_file
 from alma.memory import arguments as args
-from alma.memory.arguments import with_composed_names
+from alma.memory.arguments import Redaction, with_composed_names
 from alma.memory.episodes.records import check_body, first_fault
 from alma.memory.learn.adding import checked_fields, checked_passages
 from alma.memory.learn.storing import LEARNED, with_task
-from alma.memory.redacting import Redaction
 from alma.memory.room import Room
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.memory.transfer.export import Target

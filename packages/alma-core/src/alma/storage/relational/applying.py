@@ -6,7 +6,7 @@ from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
 from alma.storage.relational.rows import TEXT, Row, compared_text, text_hash, vector_checksum
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Seal
 from alma.storage.relational.text_index import Searched, TextIndex
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
@@ -14,10 +14,6 @@ _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
 
 _REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
 """Columns of a memory that its full-text entry depends on."""
-
-
-MOST_ENTRIES = 256
-"""Memories whose full-text entries are made together."""
 
 
 def apply_changes(
@@ -32,8 +28,7 @@ def apply_changes(
         raise ValueError("a row is changed twice at once")
     given = sorted([*given, *_mark_moves(view, given)], key=_order)
     affected = _searchable(given)
-    for entries in _entries(view, affected):
-        text.remove(view.session, view.project, entries)
+    text.remove(view.session, view.project, _entries(view, affected))
     embedded: dict[str, bytes | None] = {}
     try:
         for change in given:
@@ -43,8 +38,7 @@ def apply_changes(
     except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
     _hold_vectors(view, embedded)
-    for entries in _entries(view, affected):
-        text.put(view.session, view.project, entries)
+    text.put(view.session, view.project, _entries(view, affected))
     return given
 
 
@@ -171,15 +165,9 @@ def _check_bare(view: View, change: Change) -> None:
         raise ConflictError(f"memory {change.key!r} cannot go while {what} is there")
 
 
-def _entries(view: View, memory_ids: Sequence[str]) -> Iterator[list[Searched]]:
-    """The entries of memories in the full text, for some memories at a time: those of very many need not be held at once."""
-    for start in range(0, len(memory_ids), MOST_ENTRIES):
-        yield [found for memory_id in memory_ids[start : start + MOST_ENTRIES] for found in _entry(view, memory_id)]
-
-
-def _entry(view: View, memory_id: str) -> list[Searched]:
-    """The entry of a memory in the full text: none, if it is archived or gone."""
-    raw = TABLES["memory"].raw(view, memory_id)
-    if raw is None or raw["archived_at"] is not None:
-        return []
-    return [(raw["row"], [passage_from(row) for row in passages_of(view, memory_id).values()])]
+def _entries(view: View, memory_ids: Sequence[str]) -> Iterator[Searched]:
+    """Yields the entries of memories in the full text; an archived memory has none."""
+    for memory_id in memory_ids:
+        raw = TABLES["memory"].raw(view, memory_id)
+        if raw is not None and raw["archived_at"] is None:
+            yield raw["row"], [passage_from(row) for row in passages_of(view, memory_id).values()]

@@ -13,8 +13,7 @@ from itertools import islice
 from alma import journal
 from alma.errors import StorageError
 from alma.storage.relational.logical import View, read_rows
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Database, Session, check_whole, note_checksum
+from alma.storage.relational.session import Database, Seal, Session, check_whole, note_checksum
 from alma.storage.relational.text_index import TextIndex, fill
 from alma.types.stored import Moved, MovedProject
 
@@ -62,7 +61,8 @@ class Copying:
             total = sum(self._count(view, name) for name in COPIED)
             kept = done = 0
             for name in COPIED:
-                there = self._there(name)
+                with self.target.reading() as session:
+                    there = self._count(session, name)
                 kept, done = kept + there, done + there
                 for rows in self._read_missing(view, name, there):
                     with self.target.transaction() as session:
@@ -84,10 +84,6 @@ class Copying:
                 raise StorageError(f"{self.target.name} holds projects of its own; copy into a new store")
             session.run("store_put", {"key": MARK, "value": mark})
             note_checksum(session)
-
-    def _there(self, name: str) -> int:
-        with self.target.reading() as session:
-            return self._count(session, name)
 
     def _read_missing(self, view: Session, name: str, there: int) -> Iterator[list[dict[str, object]]]:
         rows = islice(view.each(f"copy_{name}"), there, None)

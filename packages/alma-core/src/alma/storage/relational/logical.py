@@ -11,11 +11,9 @@ from typing import Any
 
 from alma.protocols import StoredRow
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
-from alma.storage.relational.seal import Seal, hide_key, reveal_key
-from alma.storage.relational.session import Session
-from alma.types.identity import from_micros
+from alma.storage.relational.session import Seal, Session, hide_key, reveal_key
+from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
-from alma.types.scope import Partition
 
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""
@@ -43,10 +41,6 @@ class View:
     seal: Seal
     partition: Callable[[PartitionKey], int] = _no_new_partition
     known: MutableMapping[int, Partition] = field(default_factory=dict)
-    rows: dict[str, Row] = field(default_factory=dict)
-    """Raw rows of memories that need not be read again, until they change."""
-    passages: dict[str, list[Row]] = field(default_factory=dict)
-    """Raw rows of all passages of memories that need not be read again, by the id of the memory, until one is made or deleted."""
 
     def partition_key(self, row: int) -> PartitionKey:
         """The owner and kind of a partition. `LookupError` if it is lost, or is one of another project."""
@@ -82,10 +76,6 @@ class View:
         ((_, number, _),) = self.session.all("project_head", {"project": self.project})
         return int(number)
 
-    def keep_passages(self, memory_id: str) -> None:
-        """Reads the passages of a memory, so that nothing reads them again that changes them through this view."""
-        self.passages[memory_id] = list(self.all("passages_of", memory_id=memory_id))
-
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
         return next(self.all(query, **given), None)
@@ -97,7 +87,11 @@ class LogicalTable(ABC):
     name: str
     every: str
     insertion: str
+    updating: str
+    deletion: str
     is_numbered = False
+    number = "row"
+    """The column by whose value rows are updated and deleted."""
 
     @abstractmethod
     def raw(self, view: View, key: str) -> Row | None:
@@ -115,13 +109,16 @@ class LogicalTable(ABC):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         """The columns of the file for a logical row, without row number and project. `LookupError` if what it hangs on is missing."""
 
-    @abstractmethod
     def update(self, view: View, raw: Row, columns: Row) -> None:
         """Puts columns in place of those of a row."""
+        view.session.run(self.updating, {**columns, **self._place(raw)})
 
-    @abstractmethod
     def delete(self, view: View, raw: Row) -> None:
         """Deletes a row."""
+        view.session.run(self.deletion, self._place(raw))
+
+    def _place(self, raw: Row) -> Row:
+        return {f"of_{self.number}": raw[self.number]}
 
     def insert(self, view: View, columns: Row) -> int:
         """Makes a row, and gives its number."""
@@ -141,10 +138,11 @@ class LogicalTable(ABC):
 
 
 class _Memories(LogicalTable):
-    name, every, insertion, is_numbered = "memory", "memory_rows", "memory_insert", True
+    name, every, is_numbered = "memory", "memory_rows", True
+    insertion, updating, deletion = "memory_insert", "memory_update", "memory_delete"
 
     def raw(self, view: View, key: str) -> Row | None:
-        return view.rows.get(key) or view.one("memory_by_id", id=key)
+        return view.one("memory_by_id", id=key)
 
     def key(self, view: View, raw: Row) -> str:
         return str(raw["id"])
@@ -171,24 +169,24 @@ class _Memories(LogicalTable):
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
-        note_last_record(view, raw)
-        if raw["id"] in view.rows:
-            view.rows[raw["id"]] = {**raw, **columns}
-        view.session.run("memory_update", {**columns, "of_row": raw["row"]})
+        self._note_last_record(view, raw)
+        super().update(view, raw, columns)
 
     def delete(self, view: View, raw: Row) -> None:
-        note_last_record(view, raw)
-        view.rows.pop(raw["id"], None)
-        view.session.run("memory_delete", {"of_row": raw["row"]})
+        self._note_last_record(view, raw)
+        super().delete(view, raw)
+
+    def _note_last_record(self, view: View, raw: Row) -> None:
+        """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
+        view.session.run("touched_insert", {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
 
 
 class _Passages(LogicalTable):
-    name, every, insertion, is_numbered = "passage", "passage_rows", "passage_insert", True
+    name, every, is_numbered = "passage", "passage_rows", True
+    insertion, updating, deletion = "passage_insert", "passage_update", "passage_delete"
 
     def raw(self, view: View, key: str) -> Row | None:
         memory_id, _, position = key.rpartition("/")
-        if memory_id in view.passages:
-            return next((raw for raw in view.passages[memory_id] if raw["position"] == int(position)), None)
         return view.one("passage_at", memory_id=memory_id, position=int(position))
 
     def key(self, view: View, raw: Row) -> str:
@@ -213,23 +211,10 @@ class _Passages(LogicalTable):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         return passage_columns(view, _number(view, row["memory"]), row)
 
-    def insert(self, view: View, columns: Row) -> int:
-        view.passages.clear()
-        return super().insert(view, columns)
-
-    def update(self, view: View, raw: Row, columns: Row) -> None:
-        if raw["owner"] in view.passages:
-            held = view.passages[raw["owner"]]
-            view.passages[raw["owner"]] = [{**one, **columns} if one is raw else one for one in held]
-        view.session.run("passage_update", {**columns, "of_row": raw["row"]})
-
-    def delete(self, view: View, raw: Row) -> None:
-        view.passages.clear()
-        view.session.run("passage_delete", {"of_row": raw["row"]})
-
 
 class _Usages(LogicalTable):
-    name, every, insertion = "usage", "usage_rows", "usage_insert"
+    name, every, number = "usage", "usage_rows", "memory"
+    insertion, updating, deletion = "usage_put", "usage_update", "usage_delete"
 
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("usage_of", memory_id=key)
@@ -243,15 +228,10 @@ class _Usages(LogicalTable):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         return {"memory": _number(view, key), **{name: row[name] for name in NO_USAGE}}
 
-    def update(self, view: View, raw: Row, columns: Row) -> None:
-        view.session.run("usage_update", {**columns, "of_memory": raw["memory"]})
-
-    def delete(self, view: View, raw: Row) -> None:
-        view.session.run("usage_delete", {"of_memory": raw["memory"]})
-
 
 class _Records(LogicalTable):
-    name, every, insertion = "record", "record_rows", "record_insert"
+    name, every = "record", "record_rows"
+    insertion, updating, deletion = "record_insert", "record_rewrite", "record_delete"
 
     def raw(self, view: View, key: str) -> Row | None:
         kind, _, name = key.partition("/")
@@ -274,12 +254,6 @@ class _Records(LogicalTable):
         named = {"kind": hide_key(view.seal, kind), "key": hide_key(view.seal, name)}
         return {**named, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
 
-    def update(self, view: View, raw: Row, columns: Row) -> None:
-        view.session.run("record_rewrite", {**columns, **self._of(raw)})
-
-    def delete(self, view: View, raw: Row) -> None:
-        view.session.run("record_delete", self._of(raw))
-
     def _raws(self, view: View) -> Iterator[Row]:
         """All rows by kind and key. Where these are encrypted, they are sorted first, and the rows read one by one: bodies may be large."""
         if not view.seal.is_secret:
@@ -291,7 +265,7 @@ class _Records(LogicalTable):
     def _names(self, view: View, raw: Row) -> tuple[str, str]:
         return reveal_key(view.seal, raw["kind"]), reveal_key(view.seal, raw["key"])
 
-    def _of(self, raw: Row) -> Row:
+    def _place(self, raw: Row) -> Row:
         return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}
 
 
@@ -306,11 +280,6 @@ def flag(value: int, name: str) -> bool:
     return value == 1
 
 
-def note_last_record(view: View, raw: Row) -> None:
-    """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
-    view.session.run("touched_insert", {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
-
-
 def read_rows(view: View) -> Iterator[StoredRow]:
     """Every logical row of a project: memories, then passages, and so on."""
     for table in TABLES.values():
@@ -320,8 +289,7 @@ def read_rows(view: View) -> Iterator[StoredRow]:
 def passages_of(view: View, memory_id: str) -> dict[str, Row]:
     """The logical passages of a memory by key, in order."""
     table = TABLES["passage"]
-    raws = view.passages[memory_id] if memory_id in view.passages else view.all("passages_of", memory_id=memory_id)
-    return {table.key(view, raw): table.decoded(view, raw) for raw in raws}
+    return {table.key(view, raw): table.decoded(view, raw) for raw in view.all("passages_of", memory_id=memory_id)}
 
 
 def passage_columns(view: View, memory: int, row: Mapping[str, Any]) -> Row:
@@ -349,8 +317,6 @@ def passage_from(row: Mapping[str, Any]) -> Passage:
 
 
 def _number(view: View, memory_id: str) -> int:
-    if memory_id in view.rows:
-        return int(view.rows[memory_id]["row"])
     found = next(view.session.all("memory_number", {"project": view.project, "id": memory_id}), None)
     if found is None:
         raise LookupError(f"there is no memory {memory_id}")

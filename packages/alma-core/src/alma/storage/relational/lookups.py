@@ -14,22 +14,19 @@ from alma.errors import CorruptStoreError
 from alma.protocols import Place
 from alma.storage.relational.logical import NO_USAGE, PartitionKey, View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, memory_from, text_hash
-from alma.storage.relational.seal import Seal, hide_key, reveal_key
+from alma.storage.relational.session import Seal, hide_key, reveal_key
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
+from alma.types.identity import Partition
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
-from alma.types.scope import Partition
 from alma.types.stored import RecordedOutcome
 
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
 
-Named = dict[str, tuple[AnyMemory, Row]]
-"""Memories by id, each with its raw row."""
-
 RecordName = tuple[str, str]
 """Kind and key of a small record."""
 
-Definitions = dict[str, tuple[bytes, CustomMemoryType]]
+Definitions = dict[str, tuple[dict[str, Any], CustomMemoryType]]
 """Definitions of kinds by name, each with the stored body that it was made of."""
 
 
@@ -66,7 +63,7 @@ class Lookups:
     """Definitions of kinds that were read."""
     _places: dict[str, Place] | None = None
     """Where memories are that were looked up; `None` to look each time, as for the next two."""
-    _named: Named | None = None
+    _named: dict[str, AnyMemory] | None = None
     _records: dict[RecordName, Row] | None = None
     """Logical rows of small records that were looked up."""
     _embedded: Mapping[bytes, bytes] = MappingProxyType({})
@@ -90,26 +87,18 @@ class Lookups:
         missing = [memory_id for memory_id in ids if memory_id not in held]
         with self._reading() as view:
             if view is not None and missing:
-                held |= self._places_of(view, missing)
+                rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(missing)}))
+                partitions = self._holding(partition for _, _, partition, *_ in rows)
+                held |= {
+                    memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
+                    for memory_id, row, partition, archived_at, *counts in rows
+                }
         return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
-
-    def _places_of(self, view: View, memory_ids: Sequence[str]) -> dict[str, Place]:
-        rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(memory_ids)}))
-        partitions = self._holding(partition for _, _, partition, *_ in rows)
-        return {
-            memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
-            for memory_id, row, partition, archived_at, *counts in rows
-        }
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
         with self._reading() as view:
-            if view is None or not rows:
-                return {}
-            found = list(view.session.all("memories", {"rows": json.dumps(list(rows))}))
-            partitions = self._holding({partition for _, partition, *_ in found})
-            definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
-            return {row: self._memory(view, partitions[partition], values, definitions) for row, partition, *values in found}
+            return {} if view is None or not rows else dict(self._read(view, "memories", rows=rows))
 
     def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
@@ -117,15 +106,16 @@ class Lookups:
         missing = [memory_id for memory_id in ids if memory_id not in held]
         with self._reading() as view:
             if view is not None and missing:
-                held |= self._read(view, missing)
-        return {memory_id: held[memory_id][0] for memory_id in ids if memory_id in held}
+                held |= {memory.id: memory for _, memory in self._read(view, "memories_named", ids=missing)}
+        return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
 
-    def _read(self, view: View, memory_ids: Sequence[str]) -> Named:
-        rows = list(view.all("memories_named", ids=json.dumps(memory_ids)))
-        partitions = self._holding(row["partition"] for row in rows)
-        definitions = self._definitions(view, {partitions[row["partition"]].kind for row in rows})
-        made = [self._memory(view, partitions[row["partition"]], [row[name] for name in _COLUMNS], definitions) for row in rows]
-        return {memory.id: (memory, row) for memory, row in zip(made, rows, strict=True)}
+    def _read(self, view: View, statement: str, **given: Sequence[int | str]) -> Iterator[tuple[int, AnyMemory]]:
+        """Returns memories, each with its row; the values that the statement is given are lists."""
+        listed = {name: json.dumps(list(values)) for name, values in given.items()}
+        found = list(view.session.all(statement, {"project": view.project, **listed}))
+        partitions = self._holding({partition for _, partition, *_ in found})
+        definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
+        return ((row, self._memory(view, partitions[partition], values, definitions)) for row, partition, *values in found)
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
@@ -200,32 +190,36 @@ class Lookups:
         `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
         """
         with self._reading() as view:
-            found = [] if view is None else list(_small_records(view, kind, newest=newest, under=under))
-        yield from found
+            if view is None:
+                return
+            of_kind = {"project": view.project, "kind": hide_key(view.seal, kind)}
+            if under is not None:
+                start = hide_key(view.seal, under)
+                between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
+                found = list(view.session.all("records_under", {**of_kind, **between}))
+            elif newest is None:
+                found = list(view.session.all("records_of_kind", of_kind))
+            else:
+                found = list(view.session.all("records_newest", {**of_kind, "newest": newest}))
+        named = [(reveal_key(view.seal, stored), version, body) for stored, version, body in found]
+        if newest is None and view.seal.is_secret:
+            named.sort()  # encrypted keys have another order
+        for key, version, body in named:
+            yield key, version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
 
-    def _definitions(self, view: View, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
+    def _definitions(self, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
         """The definitions of those of the kinds that users registered, each taken apart again only when it is stored otherwise than the last time."""
+        found = {}
         wanted = [kind for kind in kinds if kind not in MEMORY_CLASSES]
-        if not wanted:
-            return {}
-        given = {
-            "project": view.project,
-            "kind": hide_key(view.seal, DEFINITIONS),
-            "keys": json.dumps([hide_key(view.seal, kind) for kind in wanted]),
-        }
-        stored = [(reveal_key(view.seal, key), body) for key, _, body, _ in view.session.all("records_by_key", given)]
-        found = {kind: self._definition(view, kind, body) for kind, body in stored}
-        return {kind: definition for kind, definition in found.items() if definition is not None}
-
-    def _definition(self, view: View, kind: str, stored: bytes) -> CustomMemoryType | None:
-        made_of, definition = self._defined.get(kind, (b"", None))
-        if definition is None or made_of != stored:
-            body = json.loads(view.seal.open(stored, place="record.body", row=(view.project, DEFINITIONS, kind)))
-            if not body:
-                return None
-            definition = stored_type(body)
-            self._defined[kind] = stored, definition
-        return definition
+        for kind, (_, body) in (self.record(DEFINITIONS, wanted) if wanted else {}).items():
+            made_of, definition = self._defined.get(kind, (None, None))
+            if definition is None or made_of != body:
+                if not body:
+                    continue
+                definition = stored_type(body)
+                self._defined[kind] = body, definition
+            found[kind] = definition
+        return found
 
     def _memory(
         self, view: View, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]
@@ -234,25 +228,6 @@ class Lookups:
         fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
         fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
-
-
-def _small_records(view: View, kind: str, *, newest: int | None, under: str | None) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yields key, version and body: all, by key, or the `newest` that changed last, newest first; or those whose key begins with `under` and a
-    slash, without looking at others."""
-    of_kind = {"project": view.project, "kind": hide_key(view.seal, kind)}
-    if under is not None:
-        start = hide_key(view.seal, under)
-        between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
-        found = list(view.session.all("records_under", {**of_kind, **between}))
-    elif newest is None:
-        found = list(view.session.all("records_of_kind", of_kind))
-    else:
-        found = list(view.session.all("records_newest", {**of_kind, "newest": newest}))
-    named = [(reveal_key(view.seal, stored), version, body) for stored, version, body in found]
-    if newest is None and view.seal.is_secret:
-        named.sort()  # encrypted keys have another order
-    for key, version, body in named:
-        yield key, version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
 
 
 def _distinct(keys: Iterable[str]) -> list[str]:

@@ -33,14 +33,12 @@ from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, r
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
-from alma.storage.relational.seal import Seal, forget_keys, reveal_operation, revealed_hash
-from alma.storage.relational.session import COMMITS, Database, Session
+from alma.storage.relational.session import COMMITS, Database, Seal, Session, forget_keys, reveal_operation, revealed_hash
 from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
-from alma.types.identity import from_micros
+from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
-from alma.types.scope import Partition
 from alma.types.stored import TextLengths
 
 CHUNK = 4096
@@ -80,8 +78,7 @@ class SQLProject(Lookups):
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
-        with self._reading() as view:
-            return 0 if view is None else view.ends()[2]
+        return next((learned for *_, learned in self._look("project_ends")), 0)
 
     def moment(self) -> AbstractContextManager[object]:
         """A consistent read: inside, this thread sees one state of the database."""
@@ -90,14 +87,13 @@ class SQLProject(Lookups):
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
         with self._database.reading() as session:
-            row = self._row = self._find(session)
-            return 0 if row is None else self._head(session, row)
+            return self._locate(session)[1]
 
     @contextmanager
     def _reading(self) -> Iterator[View | None]:
         """The rows as they are stored; `None` while the project does not exist."""
         with self._database.reading() as session:
-            row = self._row = self._find(session)
+            row = self._find(session)
             yield None if row is None else View(session, row, self._seal)
 
     @contextmanager
@@ -118,11 +114,8 @@ class SQLProject(Lookups):
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
-        with self._database.reading() as session:
-            row = self._find(session)
-            if row is not None:
-                return self._all_partitions(session, row).by_row
-        return {}
+        with self._reading() as view:
+            return {} if view is None else self._all_partitions(view.session, view.project).by_row
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
@@ -272,10 +265,10 @@ class SQLProject(Lookups):
         Words that are `common` there are left out if a rarer one occurs.
         """
         with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
-            project = self._find(session)
+            project, head = self._locate(session)
             if project is None or not words:
                 return NO_LISTS
-            return self._texts.lists(View(session, project, self._seal), words, partitions, common)
+            return self._texts.lists(View(session, project, self._seal), head, words, partitions, common)
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
@@ -343,9 +336,8 @@ class SQLProject(Lookups):
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
-        with self._database.reading() as session:
-            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
-            return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]
+        statement = "listed_newest" if newest_first else "listed_oldest"
+        return [row for (row,) in self._look(statement, rows=partitions, since=since, limit=limit)]
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
@@ -438,8 +430,9 @@ class SQLProject(Lookups):
 
     def _find(self, session: Session) -> int | None:
         """The project's row; `None` before the first write has landed."""
-        found = session.all("project_by_name", {"name": self.name}) if self._row is None else ()
-        return next((int(row) for (row,) in found), self._row)
+        if self._row is None:
+            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+        return self._row
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
         """Those known and those made since, also in other projects up to `newest`.

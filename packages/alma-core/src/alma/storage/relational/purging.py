@@ -7,38 +7,33 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 
 import json
 import os
-from bisect import bisect_right
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import chain
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from alma import journal
-from alma.journal import PURGE, RETIRED_COLUMN, RETIRED_TABLE, Change, entity
+from alma.extensions import extension
+from alma.journal import PURGE, RETIRED_COLUMN, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.logical import TABLES, View, passages_of, read_rows
 from alma.storage.relational.readback import Redactions, changes_of, purges, record_from
 from alma.storage.relational.reembedding import owned_strategies
 from alma.storage.relational.rows import TEXT, Row, text_hash
-from alma.storage.relational.seal import hide_touched, reveal_touched
+from alma.storage.relational.session import hide_touched, reveal_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.text import matched_text
+from alma.types.identity import user_in
 from alma.types.reports import MAINTENANCE, UPGRADE
-from alma.types.scope import user_in
 from alma.types.strategies import RULE
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
 
-_REPORT = entity("record", f"{MAINTENANCE}/{UPGRADE}")
-
-_CLASS_CHARS = 17
-"""Characters that ids of retired rows on the same task have in common."""
+REPORT = entity("record", f"{MAINTENANCE}/{UPGRADE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class Purged:
 
 
 @dataclass(slots=True)
-class _Log:
+class Log:
     """The journal while something is purged: each record is read once. `kept` is what former purges left of the records that they erased."""
 
     view: View
@@ -89,16 +84,18 @@ class _Log:
 
 
 @dataclass(slots=True)
-class _Words:
+class Words:
     """The words of what is purged: passages, strategies by the owner of the outcome, errors, and the hashes of texts that may have a vector."""
 
     passages: set[str] = field(default_factory=set)
     strategies: set[str] = field(default_factory=set)
     errors: set[str] = field(default_factory=set)
     hashes: set[bytes] = field(default_factory=set)
+    are_of_former: bool = False
 
     def note(self, row: Mapping[str, Any]) -> None:
-        """Notes the words of a logical row."""
+        """Notes the words of a logical row, and whether a former version wrote it."""
+        self.are_of_former |= bool(row.get(RETIRED_COLUMN))
         if row.get("text_hash"):
             self.hashes.add(bytes.fromhex(row["text_hash"]))
         if row.get("text"):
@@ -117,12 +114,12 @@ class _Words:
 def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> Purged | None:
     """Erases as part of record `seq`. `None` if nothing of these names was ever there. What is left is not looked for here: that takes long."""
     made = list(purges(view))
-    log = _Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
+    log = Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
     touched = {name: log.seqs(name) for name in (*memory_ids, *_names(log, records))}
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found, words = Counter[str](), _Words()  # what was erased, by surface; one with nothing is named, too
+    found, words = Counter[str](), Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
         for row in (*_rows_of(view, name), *log.rows(name)):
             words.note(row)
@@ -158,45 +155,15 @@ def _rows_of(view: View, name: str) -> Iterator[Row]:
         yield TABLES["memory"].decoded(view, raw)
 
 
-def _retired_with(log: _Log, named: Collection[str], words: _Words) -> set[str]:
-    """Returns the retired rows that the journal has of purged memories: counts of their tasks, and learned rules that rest on these or quote them.
-    They are in no table, so what they say of others is lost without harm."""
-    linked = {row[RETIRED_COLUMN] for name in named for row in log.rows(name) if row.get(RETIRED_COLUMN)}
-    linked |= {one["counts"] for one in _imported_counts(log) if one["id"] in named}
-    starts = tuple(entity(RETIRED_TABLE, key[:_CLASS_CHARS]) for key in linked)
-    counts = {key for key in log.keys(f"{RETIRED_TABLE}/") if key.startswith(starts)} if starts else set[str]()
-    rows = [row for key in counts for row in log.rows(key)]
-    for row in rows:
-        words.note(row)
-    rules = {rule for row in rows for column in ("heuristic", "anti_pattern") if (rule := row.get(column))}
-    return counts | {rule for rule in _retired_rules(log) if rule in rules or _quotes(log, rule, words.all())}
+def _retired_with(log: Log, named: Collection[str], words: Words) -> set[str]:
+    """Returns the retired rows that the journal has of purged memories, where a former version wrote some."""
+    if not words.are_of_former and not log.seqs(REPORT):
+        return set()
+    former = extension("alma_upgrade.purging", "upgrade", "the store is of a former version, whose upgrade is")
+    return set(former.retired_with(log, named, words))
 
 
-def _upgrade_changes(log: _Log) -> Iterator[Change]:
-    """Yields the changes by which a former version was upgraded."""
-    for seq in log.seqs(_REPORT):
-        yield from log.changes(seq)
-
-
-def _retired_rules(log: _Log) -> Iterator[str]:
-    """Yields the ids of learned rules that were rows in former versions."""
-    return (change.key for change in _upgrade_changes(log) if change.table == "memory" and change.after is None)
-
-
-def _imported_counts(log: _Log) -> Iterator[Mapping[str, Any]]:
-    """Yields the reports of stated rules that counts without an outcome became."""
-    reports = (
-        change.after["body"] for change in _upgrade_changes(log) if entity(change.table, change.key) == _REPORT and change.after
-    )
-    return (one for report in reports for one in report["imported"] if "counts" in one)
-
-
-def _quotes(log: _Log, rule: str, texts: Collection[str]) -> bool:
-    written = "\n".join(json.dumps(row, ensure_ascii=False) for row in log.rows(rule))
-    return any(json.dumps(text, ensure_ascii=False)[1:-1] in written for text in texts)
-
-
-def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[str, Row | None]:
+def _quoting_rules(log: Log, doomed: Collection[str], words: Words) -> dict[str, Row | None]:
     """Returns the records of rules that name a purged outcome or its words, by name, each with its row as it is to be; `None` if it goes."""
     view, found = log.view, dict[str, Row | None]()
     left: set[tuple[str, str]] | None = None
@@ -211,7 +178,7 @@ def _quoting_rules(log: _Log, doomed: Collection[str], words: _Words) -> dict[st
     return found
 
 
-def _is_quoted(row: Row, doomed: Collection[str], words: _Words) -> bool:
+def _is_quoted(row: Row, doomed: Collection[str], words: Words) -> bool:
     body = row.get("body", {})
     return body.get("way") in words.strategies or any(anchor in doomed for anchor in body.get("anchors", ()))
 
@@ -237,7 +204,7 @@ def _restate_rule(view: View, name: str, row: Row) -> Change:
     return Change("record", key, None, row)
 
 
-def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
+def _names(log: Log, records: Sequence[str]) -> Iterator[str]:
     """Returns the names of the records in the journal; one that ends in a slash stands for all that are numbered under it."""
     for record in records:
         name = entity("record", record)
@@ -248,7 +215,7 @@ def _names(log: _Log, records: Sequence[str]) -> Iterator[str]:
 
 
 def _erase_payloads(
-    log: _Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: Counter[str]
+    log: Log, made: Sequence[tuple[int, Sequence[Change]]], doomed: set[str], seqs: set[int], found: Counter[str]
 ) -> list[Change]:
     """Erases the records that changed what is doomed, and returns what has to be kept of them. `made` are the purge records that are in force."""
     view = log.view
@@ -291,7 +258,7 @@ def _deletions(view: View, name: str) -> list[Change]:
     ]
 
 
-def _drop_vectors(view: View, words: _Words, remaining: Collection[tuple[str, str]], found: Counter[str]) -> None:
+def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str]], found: Counter[str]) -> None:
     """Deletes the vectors of the texts, where no other memory says the same and no outcome names a strategy that is compared by it."""
     stored = view.session.all("hashes", {"project": view.project})
     used = {view.seal.reveal(digest, place=TEXT) for (digest,) in stored}
@@ -319,88 +286,31 @@ def _number_key(change: Change, seq: int) -> Change:
     return Change(change.table, f"{change.key}/{seq}", change.before, change.after)
 
 
-WIDTH = 8
-CHUNK = 1_000_000
-"""Bytes of rows that are searched at a time."""
-
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
-_BITS = 20
-
-_Numbers = NDArray[np.uint64]
-_Anchors = dict[int, list[tuple[int, bytes]]]
-"""Signs, each with the place of its anchor in it, by the anchor: eight bytes of the sign as a number."""
+_WORD = re.compile(r"\w+")
 
 
 def traces(view: View, signs: Iterable[str]) -> list[str]:
     """The rows that hold one of the signs anywhere, by table and key. They are not the memory's, so they are left and named.
 
-    All signs are looked for at once, so that the cost hardly grows with their number: every eight bytes of the rows are looked up among the
-    anchors, and where one is met, the whole sign is compared.
+    A sign is compared with the rows that have one of its inner words, which are whole wherever it stands: the word that the fewest signs have.
+    One without an inner word is compared with all rows. So the cost hardly grows with the number of signs.
     """
-    written = [_bytes(sign) for sign in dict.fromkeys(signs)]
-    short = [sign for sign in written if len(sign) < WIDTH]
-    anchors: _Anchors | None = None
-    found: list[str] = []
-    for names, rows in _chunks(view):
-        text, ends = b"".join(rows), list(accumulate(map(len, rows)))
-        words = _words(text)
-        if anchors is None:
-            anchors = _anchors(written, np.bincount(_slots(words), minlength=1 << _BITS))
-            is_anchor = np.zeros(1 << _BITS, dtype=np.bool_)
-            is_anchor[_slots(np.array([*anchors], dtype=np.uint64))] = True
-        holding = {at for at, row in enumerate(rows) if any(sign in row for sign in short)}
-        for place in np.flatnonzero(is_anchor[_slots(words)]).tolist():
-            for offset, sign in anchors.get(int(words[place]), ()):
-                if place >= offset and text.startswith(sign, place - offset):
-                    holding.add(bisect_right(ends, place))
-        found += [names[at] for at in sorted(holding)]
-    return found
-
-
-def _chunks(view: View) -> Iterator[tuple[list[str], list[bytes]]]:
-    """Yields some rows at a time: their names, and each as JSON in bytes, with a last byte that no JSON holds, so that nothing is found across
-    two of them."""
-    names: list[str] = []
-    rows: list[bytes] = []
-    size = 0
+    inner_words = {sign[1:-1]: _WORD.findall(sign)[1:-1] for sign in map(written, signs)}
+    counts = Counter(chain.from_iterable(inner_words.values()))
+    signs_by_word = defaultdict[str, list[str]](list)
+    for sign, inner in inner_words.items():
+        signs_by_word[min(inner, key=counts.__getitem__, default="")].append(sign)
+    found = []
     for stored in read_rows(view):
         if stored.row is None or stored.table == "usage":  # numbers only
             continue
-        names.append(f"{stored.table} {stored.key}")
-        rows.append(json.dumps(stored.row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\0")
-        size += len(rows[-1])
-        if size >= CHUNK:
-            yield names, rows
-            names, rows, size = [], [], 0
-    if rows:
-        yield names, rows
+        text = written(stored.row)
+        words = {"", *_WORD.findall(text)} & signs_by_word.keys()
+        if any(sign in text for word in words for sign in signs_by_word[word]):
+            found.append(f"{stored.table} {stored.key}")
+    return found
 
 
-def _anchors(signs: Iterable[bytes], usual: NDArray[np.int64]) -> _Anchors:
-    """Chooses the anchor of each sign where it differs most from rows of which the counts of slots are given: few places are compared in vain."""
-    anchors: _Anchors = {}
-    for sign in signs:
-        words = _words(sign)
-        if len(words):
-            offset = int(np.argmin(usual[_slots(words)]))
-            anchors.setdefault(int(words[offset]), []).append((offset, sign))
-    return anchors
-
-
-def _bytes(sign: str) -> bytes:
-    return json.dumps(sign, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
-
-
-def _words(text: bytes) -> _Numbers:
-    """Every eight bytes that follow each other, as a number."""
-    count = max(len(text) - WIDTH + 1, 0)
-    letters = np.frombuffer(text, dtype=np.uint8)
-    words = np.zeros(count, dtype=np.uint64)
-    for at in range(WIDTH):
-        words |= letters[at : at + count].astype(np.uint64) << np.uint64(8 * at)
-    return words
-
-
-def _slots(words: _Numbers) -> NDArray[np.int64]:
-    """A number below two to the twentieth for each word, much the same as random."""
-    return ((words * _MIXER) >> np.uint64(64 - _BITS)).astype(np.int64)
+def written(value: object) -> str:
+    """Returns a value as it stands in JSON."""
+    return json.dumps(value, ensure_ascii=False)

@@ -13,7 +13,7 @@ from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, S
 from alma.protocols import Entry
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.rows import PLACES, UNREADABLE
-from alma.storage.relational.seal import hide_operation, hide_touched, reveal_operation
+from alma.storage.relational.session import hide_operation, hide_touched, reveal_operation
 
 Redactions = dict[int, list[Change]]
 """The changes that are left of erased records, by `seq`."""

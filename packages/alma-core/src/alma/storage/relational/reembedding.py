@@ -11,8 +11,7 @@ from alma.protocols import Unembedded
 from alma.storage.relational.applying import sealed_vector
 from alma.storage.relational.logical import View
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, text_hash
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Database, Session, check_whole, note_checksum
+from alma.storage.relational.session import Database, Seal, Session, check_whole, note_checksum
 from alma.text import matched_text
 from alma.types.identity import Fingerprint
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from pydantic_core import from_json
 
 from alma.errors import CorruptStoreError
 from alma.protocols import VectorChanges
-from alma.storage.relational.seal import Seal, revealed_hash
+from alma.storage.relational.session import Seal, revealed_hash
 from alma.text import matched_text
 from alma.types.custom import CustomMemoryType, unknown_type
-from alma.types.identity import from_micros, to_micros
+from alma.types.identity import from_micros, owner_name, to_micros
 from alma.types.kinds import KINDS, MemoryType, VerdictSource
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, Passage, UserPreference
-from alma.types.scope import owner_name
 
 Row = dict[str, Any]
 
@@ -171,11 +169,6 @@ def compared_text(table: str, row: Mapping[str, Any]) -> str | None:
 def dump_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is stored: compact JSON in UTF-8."""
     return _BODY.encode(body).encode()
-
-
-def moment(micros: int | None) -> datetime | None:
-    """A time column as a time."""
-    return None if micros is None else from_micros(micros)
 
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]

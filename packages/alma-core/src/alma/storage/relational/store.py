@@ -9,8 +9,7 @@ from alma.errors import CorruptStoreError
 from alma.storage.relational.copying import Copying, is_copy_of_another_state
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
-from alma.storage.relational.seal import OpenSeal, Seal
-from alma.storage.relational.session import Database, Session, is_whole, note_checksum
+from alma.storage.relational.session import Database, OpenSeal, Seal, Session, note_checksum
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verify import Findings, examine
 from alma.types.identity import Fingerprint
@@ -32,7 +31,7 @@ class RelationalStore:
     def begin(session: Session, fingerprint: Fingerprint) -> None:
         """Notes in new tables which database this is, and which embedder makes its vectors."""
         values = {"id": str(uuid.uuid4()), "embedder": fingerprint.model_dump_json(), "embedder_number": "1"}
-        session.run_many("store_insert", [{"key": key, "value": value} for key, value in values.items()])
+        session.run_many("store_put", [{"key": key, "value": value} for key, value in values.items()])
         note_checksum(session)
 
     def project(self, name: str) -> SQLProject:
@@ -47,15 +46,8 @@ class RelationalStore:
 
     def verify(self) -> VerifyReport:
         """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""
-        findings = Findings()
         with self._sessions.snapshot_apart() as session:
-
-            def check_store() -> None:
-                if not is_whole(session):
-                    findings.add("store", "its values, the database's id and embedder, are not those of its checksum")
-
-            examine(session, findings, seal=self.seal, check_store=check_store)
-        return findings.report()
+            return examine(session, Findings(), seal=self.seal).report()
 
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
         """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from alma.errors import CorruptStoreError
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.logical import View
-from alma.storage.relational.seal import Seal
-from alma.storage.relational.session import Session
-from alma.text import spaced_for_search, words
+from alma.storage.relational.session import Seal, Session
+from alma.text import CommonWords, spaced_for_search, words
 from alma.types.memories import Passage
-from alma.types.stored import CommonWords, TextLengths, TextLists
+from alma.types.stored import TextLengths, TextLists
 
 _PORTER = Stemmer.Stemmer("porter", 0)
 """Keeps no words itself, so that `stem.cache_clear` forgets them all. Threads share it: a call holds the interpreter's lock."""
@@ -132,6 +131,38 @@ def _open_text(seal: Seal, stored: bytes, name: str, row: tuple[int, int, int]) 
         return ""
 
 
+class TextRows:
+    """A `TextIndex` of one row for each memory and stem, for stores without a full text of their own that holds our stems as they are."""
+
+    def begin(self, session: Session, project: int, /) -> None:
+        """Makes the full text of a project empty."""
+        session.run("words_clear", {"of_project": project})
+
+    def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Makes memories searchable."""
+        rows = []
+        for memory, passages in memories:
+            own, other = map(Counter, own_and_other(passages))
+            place = {"project": project, "memory": memory}
+            rows += [{**place, "stem": stem, "own": own[stem], "other": other[stem]} for stem in own | other]
+        session.run_many("word_insert", rows)
+
+    def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Takes memories out again."""
+        session.run_many("words_delete", [{"of_project": project, "of_memory": memory} for memory, _ in memories])
+
+    def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> Sequence[WordList]:
+        """Returns where each stem stands, always to the end."""
+        rows = session.all("word_lists", {"project": project, "stems": json.dumps(list(stems))})
+        found = {stem: [row[1:] for row in held] for stem, held in groupby(rows, key=lambda row: str(row[0]))}
+        return [_word_list(found.get(stem, ())) for stem in stems]
+
+
+def _word_list(held: Sequence[tuple[int, int, int]]) -> WordList:
+    memories = np.array([memory for memory, _, _ in held], dtype=np.int64)
+    return WordList(memories, np.array([own + OTHER_WEIGHT * other for _, own, other in held], dtype=np.float32), True)
+
+
 FURTHER = 8
 """How many times as much of a list is read next, where what was read does not show that the word is common."""
 
@@ -172,10 +203,6 @@ class TextScope:
         inside = self.is_open[posting.places]
         return Posting(posting.places[inside], posting.frequencies[inside], posting.is_whole)
 
-    def first_limit(self, most: int) -> int:
-        """Returns how much of a list to read first: twice what is common if the memories of the scope are spread evenly."""
-        return 2 * (most + 1) * max(len(self.texts.memories), self.count) // self.count
-
 
 class ProjectTexts:
     """Cache of one project: whose its texts are, how long, and the lists of words that questions asked for. Thread-safe."""
@@ -186,10 +213,10 @@ class ProjectTexts:
         self._start()
         renewed_in_children(self)
 
-    def lists(self, view: View, words: Sequence[str], partitions: Sequence[int], common: CommonWords) -> TextLists:
-        """Returns the lists of the words that are not common; if none of these occurs, the end of that of the first common one."""
+    def lists(self, view: View, head: int, words: Sequence[str], partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Returns the lists of the words that are not common; if none of these occurs, the end of that of the first common one. `head` is the
+        newest journal `seq` that the view sees."""
         asked = list(dict.fromkeys([stem for word in words for stem in stems(word)]))
-        head, *_ = view.ends()
         with self._lock:
             if self._texts.upto < head:
                 self._catch_up(view, head)
@@ -254,7 +281,8 @@ class ProjectTexts:
             return
         changed = _sum_lengths(view.session.all("texts_since", span), head)
         texts = _merge_lengths(before, changed)
-        if len(changed.memories) <= MOST_TAKEN_IN and _are_last(changed.memories, before.memories):
+        are_last = not len(changed.memories) or not len(before.memories) or changed.memories[0] > before.memories[-1]
+        if len(changed.memories) <= MOST_TAKEN_IN and are_last:  # known memories keep their places
             lists = _extend_lists(lists, view, texts, changed.memories)
         else:
             lists, entries = {}, 0
@@ -282,7 +310,9 @@ class ProjectTexts:
         Lists are kept, unless the texts are newer than what the view sees, or a signal handler has brought others meanwhile.
         """
         found: dict[str, Posting] = {}
-        limit = None if most is None or scope.count <= most else scope.first_limit(most)
+        limit = None
+        if most is not None and scope.count > most:  # twice what is common if the memories of the scope are spread evenly
+            limit = 2 * (most + 1) * max(len(scope.texts.memories), scope.count) // scope.count
         known = self._lists if keeps and self._texts is scope.texts else {}
         missing = list(asked)
         while True:
@@ -325,11 +355,6 @@ def _merge_lengths(before: TextLengths, changed: TextLengths) -> TextLengths:
     ]
     order = parts[0].argsort(kind="stable")
     return TextLengths(changed.upto, *[part[order] for part in parts])
-
-
-def _are_last(memories: Integers, known: Integers) -> bool:
-    """Returns True if memories are newer than all known ones, whose places they leave as they are."""
-    return not len(memories) or not len(known) or bool(memories[0] > known[-1])
 
 
 def _extend_lists(lists: Mapping[str, Posting], view: View, texts: TextLengths, memories: Integers) -> dict[str, Posting]:

@@ -14,7 +14,7 @@ from alma.protocols import StoredRow
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, content_hash, passage_key, text_hash
-from alma.storage.relational.seal import hide_key
+from alma.storage.relational.session import hide_key
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, RUN, STEP
 from alma.types.exported import (
@@ -25,10 +25,9 @@ from alma.types.exported import (
     ExportedRecord,
     ExportedUsage,
 )
-from alma.types.identity import from_micros, to_micros
+from alma.types.identity import agent_in, from_micros, owner_name, to_micros, user_in
 from alma.types.kinds import MemoryType
 from alma.types.package_records import is_of_package
-from alma.types.scope import agent_in, owner_name, user_in
 from alma.types.stored import OF_THIS_STORE, Change
 from alma.types.strategies import RULE
 

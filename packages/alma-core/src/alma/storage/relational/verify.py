@@ -10,8 +10,7 @@ from alma.storage.relational.logical import TABLES, LogicalTable, View
 from alma.storage.relational.readback import Expected, Report, replay
 from alma.storage.relational.reembedding import dimensions_of
 from alma.storage.relational.rows import TEXT, UNREADABLE, vector_checksum
-from alma.storage.relational.seal import Seal, hide_touched, reveal_touched, revealed_hash
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import Seal, Session, hide_touched, is_whole, reveal_touched, revealed_hash
 from alma.types.reports import StoreProblem, VerifyReport
 
 MOST_PROBLEMS = 100
@@ -71,16 +70,20 @@ def examine(
     findings: Findings,
     *,
     seal: Seal,
-    check_store: Callable[[], None],
+    check_store: Callable[[], None] | None = None,
     check_text: Callable[[View, Report], None] | None = None,
-) -> None:
+) -> Findings:
     """Looks through all that a session sees. `check_store` runs once the projects are known, `check_text` for each of them."""
     dimensions: dict[int, int] = {}
     with findings.reading("projects"):
         findings.projects += [(row, str(name)) for row, name in session.all("projects")]
     with findings.reading("embedder"):
         dimensions |= dimensions_of(session)
-    check_store()
+    with findings.reading("store") as report:
+        if not is_whole(session):
+            report("store", "its values, the database's id and embedder, are not those that its checksum was made of")
+    if check_store is not None:
+        check_store()
     for project in findings.projects:
         view, wanted = View(session, project[0], seal), Expected()
         with findings.reading("journal", project) as report:
@@ -99,6 +102,7 @@ def examine(
         with findings.reading("full text", project) as report:
             if check_text is not None:
                 check_text(view, report)
+    return findings
 
 
 def _check_head(view: View, wanted: Expected, report: Report) -> None:

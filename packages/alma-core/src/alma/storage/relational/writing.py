@@ -1,6 +1,5 @@
 """A write: one call of the façade, one transaction, one journal record that lists every row it changed."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +14,7 @@ from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups, Named, Partitions, RecordName
+from alma.storage.relational.lookups import Definitions, Lookups, Partitions, RecordName
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
     UNREADABLE,
@@ -26,11 +25,10 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.seal import Seal, hide_key, hide_operation, hide_touched
-from alma.storage.relational.session import NotUniqueError, Session
+from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_operation, hide_touched
 from alma.storage.relational.text_index import TextIndex
-from alma.types.memories import Memory, Passage
-from alma.types.scope import Partition
+from alma.types.identity import Partition
+from alma.types.memories import AnyMemory, Memory, Passage
 
 _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""
@@ -62,7 +60,7 @@ class Write(Lookups):
     _defined: Definitions = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     _places: dict[str, Place] = field(default_factory=dict)
-    _named: Named = field(default_factory=dict)
+    _named: dict[str, AnyMemory] = field(default_factory=dict)
     _records: dict[RecordName, Row] = field(default_factory=dict)
     _embedded: dict[bytes, bytes] = field(default_factory=dict)
     _unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
@@ -147,19 +145,16 @@ class Write(Lookups):
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it differs meanwhile, or does not exist."""
-        named = {"project": self.row, "kind": hide_key(self.seal, kind), "key": hide_key(self.seal, key)}
-        given = {"of_version": version, **{f"of_{name}": value for name, value in named.items()}}
-        found = list(self.session.all("record_take", given))
-        if not found:
+        view, table, name = self._view(), TABLES["record"], f"{kind}/{key}"
+        raw = table.raw(view, name)
+        if raw is None or raw["version"] != version:
             raise self._other_version(kind, key, version)
-        ((sealed, since),) = found
-        self._records.pop((kind, key), None)
-        opened = json.loads(self.seal.open(sealed, place="record.body", row=(self.row, kind, key)))
-        if opened != body:  # the caller may go on with this write
-            self.session.insert("record_insert", {**named, "version": version, "body": sealed, "updated_at": since})
+        before = table.decoded(view, raw)
+        if before["body"] != body:
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
-        before = {"version": version, "body": opened, "updated_at": since}
-        self.changes.append(Change("record", f"{kind}/{key}", before, None))
+        table.delete(view, raw)
+        self._records.pop((kind, key), None)
+        self.changes.append(Change("record", name, before, None))
 
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
         stored, _ = self.record(kind, [key])[key]
@@ -171,16 +166,13 @@ class Write(Lookups):
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
         not what its change expects. What another project purged is only noted.
         """
-        self._apply(self._view(), changes, vectors)
-
-    def _apply(self, view: View, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         given = [change for change in changes if not self._note_purge(change)]
         self._complete()
         self._places.clear()
         self._records.clear()
         for change in given:
             self._named.pop(entity(change.table, change.key), None)
-        self.changes += apply_changes(view, self.text, given, vectors or {}, seq=self.seq)
+        self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
 
     def _note_purge(self, change: Change) -> bool:
         """Notes a change that belongs to no row but names a purged key. Returns False for any other change."""
@@ -211,14 +203,13 @@ class Write(Lookups):
             given["content_hash"] = content_hash(row["kind"], given["body"])
         passages = []
         if "archived_at" in given:
-            view.keep_passages(memory_id)
             is_live = given["archived_at"] is None
             passages = [
                 Change("passage", key, {"is_live": found["is_live"]}, {"is_live": is_live})
                 for key, found in passages_of(view, memory_id).items()
                 if found["is_live"] is not is_live
             ]
-        self._apply(view, [*self._difference(memory_id, row, {**row, **given}), *passages])
+        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
 
     def replace(
         self,
@@ -231,7 +222,6 @@ class Write(Lookups):
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage and the times of passages
         that stay, and is archived if it was, unless `archived_at` is given. `MemoryNotFoundError` if there is none."""
         view, row = self._to_change(memory.id)
-        view.keep_passages(memory.id)
         kept = row["archived_at"] if archived_at is ... else archived_at
         wanted = {**memory_row(memory), "archived_at": kept}
         is_live = wanted["archived_at"] is None
@@ -246,7 +236,7 @@ class Write(Lookups):
         for key in {**stored, **wanted}:
             if stored.get(key) != wanted.get(key):
                 changes.append(Change("passage", key, stored.get(key), wanted.get(key)))
-        self._apply(view, changes, vectors)
+        self.apply(changes, vectors)
 
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
@@ -332,13 +322,12 @@ class Write(Lookups):
         return View(self.session, self.row, self.seal, self._partition, self.known.by_row)
 
     def _to_change(self, memory_id: str) -> tuple[View, Row]:
-        """The logical row of a memory that is about to change, and a view that need not read it again. `MemoryNotFoundError` if there is none."""
+        """A view of the rows, and the logical row of a memory that is about to change. `MemoryNotFoundError` if there is none."""
         self._complete()
         view, table = self._view(), TABLES["memory"]
-        raw = self._named[memory_id][1] if memory_id in self._named else table.raw(view, memory_id)
+        raw = table.raw(view, memory_id)
         if raw is None:
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {memory_id!r}")
-        view.rows[memory_id] = raw
         return view, table.decoded(view, raw)
 
     def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:

@@ -1,9 +1,10 @@
 """Compiles statements: the usual ones ahead of time, the others when they are first run.
 
-`python -m alma.storage.sqlite.compiling` writes `compiled.py`, so that hardly a process pays for building statements or for importing SQLModel. A
+`python -m alma.storage.sqlite.compiling` writes `compiled.json`, so that hardly a process pays for building statements or for importing SQLModel. A
 test holds the two together.
 """
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +21,8 @@ def compiled_statements() -> dict[str, str]:
 
 
 def compile_statements() -> str:
-    """The text of `compiled.py`."""
-    lines = [
-        '"""Made by `python -m alma.storage.sqlite.compiling` from `alma.storage.relational.statements`. Do not edit."""',
-        "",
-        "# ruff: noqa",
-        "# fmt: off",
-        "",
-        "STATEMENTS = {",
-    ]
-    lines += [f"    {name!r}: {_compile(statement)!r}," for name, statement in usual_statements().items()]
-    return "\n".join([*lines, "}", ""])
+    """The text of `compiled.json`."""
+    return json.dumps({name: _compile(statement) for name, statement in usual_statements().items()}, indent=1) + "\n"
 
 
 def _compile(statement: ClauseElement) -> str:
@@ -38,4 +30,4 @@ def _compile(statement: ClauseElement) -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("compiled.py").write_text(compile_statements(), encoding="utf-8")
+    Path(__file__).with_name("compiled.json").write_text(compile_statements(), encoding="utf-8")

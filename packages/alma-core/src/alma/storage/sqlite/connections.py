@@ -7,6 +7,7 @@ SQLite, also not to look at its header.
 """
 
 import errno
+import json
 import os
 import re
 import sqlite3
@@ -22,7 +23,9 @@ from alma.calls import current_call, has_ended
 from alma.errors import CorruptStoreError, StorageError
 from alma.forking import is_held_elsewhere, renewed_in_children
 from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Session, split_at_values
-from alma.storage.sqlite.compiled import STATEMENTS
+
+STATEMENTS: dict[str, str] = json.loads(Path(__file__).with_name("compiled.json").read_text(encoding="utf-8"))
+"""The text of statements by name: the usual ones, as `compiling` writes them, and those that this process compiled."""
 
 MOST_ROWS = 32
 """A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""
@@ -319,6 +322,7 @@ class _Pools:
         renewed_in_children(self)
 
     def share(self, path: Path) -> Connections:
+        """The pool of a file, the same for every caller until the last one releases it. `StorageError` if there is no such file."""
         with self._guard:
             file = _usable_file(path)
             pool = self._open.get(file) or Connections(path, file)
@@ -330,6 +334,7 @@ class _Pools:
             return pool
 
     def release(self, pool: Connections) -> None:
+        """Gives up a share of a pool; the last one closes it."""
         with self._guard:
             pool.users -= 1
             if pool.users:
@@ -360,23 +365,13 @@ def _usable_file(path: Path) -> FileId:
     return file
 
 
-_POOLS = _Pools()
-
-
-def shared_connections(path: Path) -> Connections:
-    """The pool of a file, the same for every caller until the last one releases it. `StorageError` if there is no such file."""
-    return _POOLS.share(path)
-
-
-def release(pool: Connections) -> None:
-    """Gives up a share of a pool; the last one closes it."""
-    _POOLS.release(pool)
+POOLS = _Pools()
 
 
 def is_open_here(path: Path) -> bool:
     """Returns True if this process has a database open at that path. Such a file must not be opened by anything but SQLite."""
     try:
-        return _POOLS.holds(file_at(path))
+        return POOLS.holds(file_at(path))
     except OSError:
         return False
 

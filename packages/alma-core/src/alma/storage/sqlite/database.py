@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,29 +16,15 @@ from alma.forking import renewed_in_children
 from alma.storage.relational.session import timeout_here
 from alma.storage.sqlite import connections
 from alma.storage.sqlite.connections import (
+    POOLS,
     Connection,
     Connections,
     DriverErrors,
     locked,
-    release,
-    shared_connections,
     storage_errors,
 )
 
 OLDEST_SQLITE = (3, 37, 0)
-
-
-def check_engine() -> str:
-    """The version of SQLite. `ConfigurationError` if it is too old for ALMA or was built without full text."""
-    version = sqlite3.sqlite_version
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        raise ConfigurationError(f"SQLite {version} is too old; ALMA needs {'.'.join(map(str, OLDEST_SQLITE[:2]))} or newer")
-    with closing(sqlite3.connect(":memory:")) as connection:
-        try:
-            connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
-        except sqlite3.Error as error:
-            raise ConfigurationError(f"SQLite {version} was built without FTS5, which ALMA needs for full text") from error
-    return version
 
 
 @dataclass(slots=True)
@@ -69,8 +55,8 @@ class Database:
         self.path = path
         self._lock_timeout = lock_timeout
         self.errors = DriverErrors(path, self._waits)
-        self._pool = shared_connections(path)
-        self._release = weakref.finalize(self, release, self._pool)
+        self._pool = POOLS.share(path)
+        self._release = weakref.finalize(self, POOLS.release, self._pool)
         self._release.atexit = False
         self._is_closed = False
         self.renew_in_child()
@@ -95,13 +81,8 @@ class Database:
         self._pool.give_back(found := self._take())
         return found
 
-    def _asked(self) -> float | None:
-        """Returns how long calls wait, if the caller set it."""
-        here = timeout_here()
-        return self._lock_timeout if here is None else here
-
     def _waits(self) -> float:
-        asked = self._asked()
+        asked = timeout_here(self._lock_timeout)
         return connections.BUSY_SECONDS if asked is None else asked
 
     def _take(self, waits: float | None = None) -> Connection:
@@ -118,7 +99,7 @@ class Database:
     def _turn(self) -> float | None:
         """Waits for the turn of this thread among those of this process that write to the file, and returns how many seconds are left for its turn
         among processes. `StorageError` if it does not come in time. There is no limit of time if none was asked for."""
-        seconds, writing = self._asked(), self._pool.writing
+        seconds, writing = timeout_here(self._lock_timeout), self._pool.writing
         if seconds is None:
             writing.acquire()
             return None
@@ -128,9 +109,9 @@ class Database:
         return max(until - time.monotonic(), 0.0)
 
     @contextmanager
-    def _apart(self) -> Iterator[Connection]:
+    def _apart(self, waits: float | None = None) -> Iterator[Connection]:
         """A connection for this use alone: what the thread does meanwhile, in a callback say, gets another."""
-        mine, connection = self._mine, self._take()
+        mine, connection = self._mine, self._take(waits)
         before, mine.use = getattr(mine, "use", None), None
         try:
             yield connection
@@ -148,10 +129,7 @@ class Database:
         if pool.writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
         try:
-            with self.errors:
-                # As `_apart`, without a frame of its own: every call that writes passes here.
-                mine, connection = self._mine, self._take(self._turn())
-                before, mine.use = getattr(mine, "use", None), None
+            with self.errors, self._apart(self._turn()) as connection:
                 pool.writer = threading.get_ident()
                 try:
                     pool.check_in_place()
@@ -164,8 +142,6 @@ class Database:
                     raise
                 finally:
                     pool.writer = None
-                    mine.use = before
-                    pool.give_back(connection)
         finally:
             try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
                 pool.writing.release()

@@ -13,7 +13,7 @@ from alma.errors import CorruptStoreError, StorageError
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.reembedding import compared_hashes
 from alma.storage.relational.rows import TEXT
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Seal
 from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.connections import Connection, connect, storage_errors
@@ -26,7 +26,11 @@ def create_database(path: Path, fill: Callable[[Connection], None]) -> None:
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with draft_beside(path) as draft:
-            _fill(draft, fill)
+            with closing(connect(draft)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("BEGIN IMMEDIATE")
+                fill(connection)
+                connection.execute("COMMIT")
             _give_name(draft, path)
 
 
@@ -46,14 +50,6 @@ def draft_beside(path: Path) -> Iterator[Path]:
 def remove_drafts(path: Path) -> None:
     """Deletes what makers of this file that were killed have left behind."""
     folders.sweep(path.parent, f".{glob.escape(path.name)}.*.new*")
-
-
-def _fill(draft: Path, fill: Callable[[Connection], None]) -> None:
-    with closing(connect(draft)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        fill(connection)
-        connection.execute("COMMIT")
 
 
 def _give_name(draft: Path, path: Path) -> None:
@@ -81,25 +77,20 @@ def copy_database(database: Database, target: Path, *, seal: Seal, progress: Cal
     """
     with database.snapshot_apart() as source:
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the view begins with the first look
-        with _copy_errors(database.path, target), closing(sqlite3.connect(target, isolation_level=None)) as copy:
-            copy.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
-            copy.execute("PRAGMA synchronous=OFF")  # the caller syncs the file before it gives it its name
-            source.backup(copy, pages=PAGES_AT_ONCE, progress=_backup_callback(progress))
+
+        def report(status: int, left: int, pages: int) -> None:
+            if progress is not None:
+                progress(pages - left, pages)
+
+        try:
+            with closing(sqlite3.connect(target, isolation_level=None)) as copy:
+                copy.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
+                copy.execute("PRAGMA synchronous=OFF")  # the caller syncs the file before it gives it its name
+                source.backup(copy, pages=PAGES_AT_ONCE, progress=report)
+        except sqlite3.OperationalError as error:  # a full disk is that of the target
+            what = f"{database.path} could not be copied to {target.parent}: {error}; nothing is left there"
+            raise StorageError(what) from error
     return _read_copy(target, seal)
-
-
-def _backup_callback(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
-    """The callback of SQLite, which gets a status, the number of pages that are left, and that of all pages."""
-    return None if progress is None else lambda _, left, pages: progress(pages - left, pages)
-
-
-@contextmanager
-def _copy_errors(path: Path, target: Path) -> Iterator[None]:
-    """Turns what the driver raises over the copy into an error that names it: a full disk is that of the target."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise StorageError(f"{path} could not be copied to {target.parent}: {error}; nothing is left there") from error
 
 
 def _read_copy(target: Path, seal: Seal) -> Copied:

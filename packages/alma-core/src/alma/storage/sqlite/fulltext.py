@@ -9,17 +9,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain, islice
 
 import numpy as np
 
-from alma.storage.relational.seal import Seal, terms_of
-from alma.storage.relational.session import Session
+from alma.storage.relational.session import Seal, Session, terms_of
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordList, own_and_other
 from alma.storage.sqlite.connections import Connection, connection_of
-
-FEW = 8
-"""At most this number of documents are written by one statement."""
 
 _TABLES = ("data", "idx", "config")
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
@@ -50,13 +45,13 @@ class FTS5Index:
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Makes memories searchable."""
-        insertion = f"INSERT INTO text_{project:d} (rowid, text) VALUES "  # noqa: S608 - a number
-        self._write(session, insertion, "(?, ?)", memories)
+        insertion = f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)"  # noqa: S608 - a number
+        connection_of(session).executemany(insertion, self._documents(memories))
 
     def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Takes memories out again. The table keeps no text, so it gets the words again."""
-        deletion = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES "  # noqa: S608 - a number
-        self._write(session, deletion, "('delete', ?, ?)", memories)
+        deletion = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)"  # noqa: S608 - a number
+        connection_of(session).executemany(deletion, self._documents(memories))
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> Sequence[WordList]:
         """Returns where each stem stands: a limit counts each time that it stands somewhere."""
@@ -64,15 +59,6 @@ class FTS5Index:
         query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
         found = connection_of(session).execute(query, (json.dumps(list(terms_of(self._seal, stems))),))
         return [_word_list(np.fromstring(listed or "", dtype=np.int64, sep=","), limit) for (listed,) in found]
-
-    def _write(self, session: Session, statement: str, row: str, memories: Iterable[Searched]) -> None:
-        """Runs a statement for all documents of memories: once for few of them, while for many FTS5 would write all that it gathered each time."""
-        documents = self._documents(memories)
-        first = list(islice(documents, FEW + 1))
-        if 0 < len(first) <= FEW:
-            connection_of(session).execute(statement + ", ".join([row] * len(first)), [*chain.from_iterable(first)])
-        else:
-            connection_of(session).executemany(statement + row, chain(first, documents))
 
     def _documents(self, memories: Iterable[Searched]) -> Iterator[tuple[int, str]]:
         for memory, passages in memories:
@@ -96,18 +82,6 @@ def create(connection: sqlite3.Connection, project: int) -> None:
 def optimize(connection: sqlite3.Connection, project: int) -> None:
     """Merges all segments into one; only then are the words of documents that were taken out gone from the file."""
     connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
-
-
-def terms(connection: sqlite3.Connection, project: int) -> Iterator[str]:
-    """Yields every term. Reads the whole index."""
-    return (term for (term,) in connection.execute(f"SELECT DISTINCT term FROM words_{project:d}"))  # noqa: S608 - a number
-
-
-def documents_with(connection: sqlite3.Connection, project: int, term: str) -> str | None:
-    """Returns the documents in which a search for the term finds it, one entry each time; `None` if it stands in none."""
-    query = f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = ?"  # noqa: S608 - a number
-    listed: str | None = connection.execute(query, (term,)).fetchone()[0]
-    return listed
 
 
 def _copy_table(name: str, source: sqlite3.Connection, target: sqlite3.Connection) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 from alma.errors import ConflictError, CorruptStoreError
 from alma.extensions import extension
-from alma.storage.relational.seal import ENCRYPTION, OpenSeal, Seal
-from alma.storage.relational.session import Session, check_whole, note_checksum
+from alma.storage.relational.session import ENCRYPTION, OpenSeal, Seal, Session, check_whole, note_checksum
 from alma.storage.relational.store import RelationalStore
 from alma.storage.sqlite.connections import Connection, continue_numbers, storage_errors
 from alma.storage.sqlite.database import Database
@@ -44,17 +43,18 @@ class SQLStorage(RelationalStore):
         self.path = path
         self.database = Database(path, lock_timeout=lock_timeout)
         try:
-            self._check_made()
+            applied = self._check_made()
             self._restore_log()
             seal = seal or self._open_seal(key)
-            self._migrate(seal, to_micros(at))
+            self._migrate(applied, seal, to_micros(at))
             super().__init__(self.database, FTS5Index(seal), seal=seal)
             remove_drafts(path)
         except BaseException:
             self.database.close()
             raise
 
-    def _check_made(self) -> None:
+    def _check_made(self) -> set[str]:
+        """The names of the migrations that were run, unless it is no database of ALMA, or that of a newer one."""
         self.database.check_whole()
         with self.database.reading() as connection:
             applied = applied_migrations(connection)
@@ -62,17 +62,15 @@ class SQLStorage(RelationalStore):
                 raise CorruptStoreError(
                     f"{self.path} is no database of ALMA; move it away, give another name, or restore it from a backup"
                 )
-            is_former(applied)  # that of a newer ALMA is left alone
+        is_former(applied)  # that of a newer ALMA is left alone
+        return applied
 
-    def _migrate(self, seal: Seal, at: int) -> None:
+    def _migrate(self, applied: set[str], seal: Seal, at: int) -> None:
         """Brings the tables up to date. The seal has to be known: what a former version learned is in its journal."""
-        with self.database.reading() as connection:
-            applied = applied_migrations(connection)
-            former, outdated = is_former(applied), missing_migrations(applied)
-        if former:
+        if is_former(applied):
             upgrade = extension("alma_upgrade.sqlite", "upgrade", f"{self.path} is of a former version, whose upgrade is")
             upgrade.upgrade_file(self.database, seal, at=at)
-        elif outdated:
+        elif missing_migrations(applied):
             with self.database.transaction() as connection:
                 migrate(connection, seal, at=at)
 

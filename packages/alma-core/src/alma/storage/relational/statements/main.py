@@ -49,272 +49,11 @@ _EMBEDDED = (_p.is_live == ONE, _p.text_hash.is_not(None))
 """The condition of a passage that a search by vectors may find."""
 
 
-def main_statements() -> dict[str, ClauseElement]:
-    """Every statement by the name of its constant."""
-    groups = (
-        *(_of_projects, _of_memories, _of_rows, _of_texts, _of_vectors, _of_samples),
-        *(_of_records, _of_journal, _of_touched, _by_time, _of_removed),
-    )
-    return {name: statement for made in groups for name, statement in made().items()}
+_RECORDED = (_m.row, _m.partition, _m.id, _m.body, _m.successes, _m.seen_at, _m.created_at, _m.archived_at)
+"""The columns of `RecordedOutcome`."""
 
-
-def _of_projects() -> dict[str, ClauseElement]:
-    return {
-        "store_values": sa.select(STORE.c.key, STORE.c.value),
-        "store_insert": inserting(STORE),
-        "migrations_run": sa.select(migrations()),
-        "project_names": sa.select(PROJECT.c.name).order_by(PROJECT.c.name),
-        "project_by_name": sa.select(PROJECT.c.row).where(PROJECT.c.name == given("name")),
-        "project_begin": sa.select(
-            *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq),
-            *(embedder(), migrations(), sa.select(sa.func.max(PARTITION.c.row)).scalar_subquery()),
-        ).where(PROJECT.c.name == given("name")),
-        "project_head": sa.select(PROJECT.c.head_seq, embedder(), migrations()).where(PROJECT.c.row == given("project")),
-        "project_insert": inserting(PROJECT, "row"),
-        "project_advance": updating(PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
-        "partitions": sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind)
-        .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
-        .order_by(PARTITION.c.row),
-        "partition_insert": inserting(PARTITION, "row"),
-        "counts": sa.select(_m.partition, sa.func.count(), sa.func.min(_m.created_at), sa.func.max(_m.created_at))
-        .where(_m.project == given("project"), _m.archived_at.is_(None))
-        .group_by(_m.partition),
-    }
-
-
-def _of_memories() -> dict[str, ClauseElement]:
-    named = (_m.project == given("project"), _m.id.in_(given_in("ids")))
-    within = (_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
-    return {
-        "memory_insert": inserting(MEMORY, "row"),
-        "memory_by_id": sa.select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
-        "memory_number": sa.select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
-        "places": sa.select(_m.id, _m.row, _m.partition, _m.archived_at, *(_u[name] for name in USAGE_COUNTS))
-        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
-        .where(*named),
-        "memories": sa.select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
-        "memories_named": sa.select(MEMORY).where(*named),
-        "rows_in": sa.select(_m.row).where(*within).order_by(_m.row),
-        "outcomes_in": sa.select(*_recorded()).where(*within, _m.row >= given("since")).order_by(_m.row),
-        "outcomes_named": sa.select(*_recorded()).where(*named).order_by(_m.row),
-        "candidates": sa.select(
-            *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
-            *(sa.func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
-        )
-        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
-        .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
-        "usage_insert": inserting(USAGE),
-        "usage_put": replacing(USAGE, "memory"),
-        "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
-    }
-
-
-def _of_rows() -> dict[str, ClauseElement]:
-    """Whole rows with their keys, for `logical`."""
-    passages = sa.select(PASSAGE, _m.id.label("owner")).select_from(PASSAGE.outerjoin(MEMORY, _m.row == _p.memory))
-    usages = sa.select(USAGE, _m.id.label("owner")).select_from(USAGE.join(MEMORY, _m.row == _u.memory))
-    of_memory = (_m.project == given("project"), _m.id == given("memory_id"))
-    record_key = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key")]
-    return {
-        "partition_of": sa.select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
-            PARTITION.c.row == given("row")
-        ),
-        "memory_rows": sa.select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
-        "memory_update": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
-        "memory_delete": sa.delete(MEMORY).where(_m.row == given("of_row")),
-        "passage_rows": passages.where(_p.project == given("project")).order_by(_p.row),
-        "passages_of": passages.where(*of_memory).order_by(_p.position),
-        "passage_at": passages.where(*of_memory, _p.position == given("position")),
-        "passage_update": updating(PASSAGE, "row", *(column.name for column in _p if column.name not in ("row", "project"))),
-        "passage_delete": sa.delete(PASSAGE).where(_p.row == given("of_row")),
-        "usage_rows": usages.where(_m.project == given("project")).order_by(_u.memory),
-        "usage_of": usages.where(*of_memory),
-        "usage_delete": sa.delete(USAGE).where(_u.memory == given("of_memory")),
-        "record_rows": sa.select(RECORD).where(RECORD.c.project == given("project")).order_by(RECORD.c.kind, RECORD.c.key),
-        "record_row": sa.select(RECORD).where(
-            *(RECORD.c[name] == given(name) for name in ("project", "kind", "key")),
-        ),
-        "record_rewrite": sa.update(RECORD)
-        .values({name: given(name) for name in ("version", "body", "updated_at")})
-        .where(*record_key),
-        "record_delete": sa.delete(RECORD).where(*record_key),
-    }
-
-
-def _of_texts() -> dict[str, ClauseElement]:
-    texts = sa.select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
-    searched = sa.select(_p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
-    is_new = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
-    return {
-        "passage_insert": inserting(PASSAGE, "row"),
-        "texts": texts.where(*is_new),
-        "texts_since": texts.where(_p.memory.in_(sa.select(_p.memory).where(*is_new))),
-        "texts_searched": searched.where(_p.project == given("project"), _p.is_live == ONE).order_by(_p.memory, _p.position),
-        "texts_searched_of": searched.where(_p.memory.in_(rows_given()), _p.is_live == ONE).order_by(_p.memory, _p.position),
-        "texts_touched": sa.select(_p.memory).distinct().where(*is_new),
-    }
-
-
-def _of_vectors() -> dict[str, ClauseElement]:
-    with_vectors = sa.select(
-        _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
-    ).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(VECTOR, _is_its_vector()))
-    is_of_project = _p.project + ZERO == given("project")  # a sum: else SQLite reads the whole project by its index
-    embedded = with_vectors.where(is_of_project, *_EMBEDDED)
-    wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
-    is_wanted = sa.and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder())
-    within = MEMORY.alias("within")
-    inside = sa.select(within.c.row).where(within.c.partition.in_(rows_given()))
-    return {
-        "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
-        "vectors": sa.select(_v.text_hash, _v.vector, _v.embedder).join(wanted, is_wanted),
-        "vectors_held": sa.select(_v.text_hash).join(wanted, is_wanted),
-        "vector_changes": with_vectors.where(
-            _p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None)
-        ).order_by(_p.seq, _p.row),
-        "vectors_of": embedded.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
-        "vectors_in": embedded.where(_p.memory.in_(inside)).order_by(_p.memory, _p.row),
-        "vectors_at": sa.select(_p.row, _v.vector, _v.text_hash)
-        .select_from(PASSAGE.outerjoin(VECTOR, _is_its_vector()))
-        .where(is_of_project, _p.row.in_(rows_given()), _p.text_hash.is_not(None)),
-        "hashes": sa.select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
-        "vector_known": sa.select(_v.row).where(
-            _v.project == number("project"), _v.text_hash == given("text_hash"), _v.embedder == number("embedder")
-        ),
-        "vector_drop": sa.delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
-    }
-
-
-def _of_samples() -> dict[str, ClauseElement]:
-    held = sa.select(_p.row).where(_p.memory == _m.row, *_EMBEDDED).exists()
-    negative_first = sa.case((_m.content_hash >= sa.bindparam("half", type_=sa.LargeBinary()), ZERO), else_=ONE)
-    return {
-        "ties_of": sa.select(_m.row, _m.content_hash)
-        .where(_m.project == given("project"), _m.row.in_(rows_given()), held)
-        .order_by(_m.row),
-        "smallest_ties": sa.select(_m.row)
-        .where(_m.project == given("project"), _m.partition.in_(rows_given()), held)
-        .order_by(negative_first, _m.content_hash, _m.row)
-        .limit(number("limit"))
-        .offset(ZERO),
-        "population": sa.select(sa.func.count())
-        .select_from(MEMORY)
-        .where(_m.project == given("project"), _m.partition.in_(rows_given()), held),
-    }
-
-
-def _of_records() -> dict[str, ClauseElement]:
-    by_version = sa.select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
-    of_kind = (RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
-    return {
-        "records_by_key": by_version.add_columns(RECORD.c.updated_at).where(*of_kind, RECORD.c.key.in_(given_in("keys"))),
-        "records_of_kind": by_version.where(*of_kind).order_by(RECORD.c.key),
-        "records_under": by_version.where(*of_kind, RECORD.c.key > given("first"), RECORD.c.key < given("last")).order_by(
-            RECORD.c.key
-        ),
-        "records_newest": by_version.where(*of_kind)
-        .order_by(RECORD.c.updated_at.desc(), RECORD.c.key.desc())
-        .limit(number("newest"))
-        .offset(ZERO),
-        "record_insert": inserting(RECORD),
-        "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
-        "record_take": sa.delete(RECORD)
-        .where(*(RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key", "version")))
-        .returning(RECORD.c.body, RECORD.c.updated_at),
-    }
-
-
-def _of_journal() -> dict[str, ClauseElement]:
-    touching = sa.union(
-        sa.select(TOUCHED.c.seq).where(
-            TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
-        ),
-        sa.select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
-    ).subquery("touching")
-    return {
-        "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
-        "journal_hash": sa.select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
-        "journal_of": sa.select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
-        "journal_operation": sa.select(JOURNAL).where(in_journal(), JOURNAL.c.operation == given("operation")),
-        "journal_after": sa.select(*_LOGGED).where(in_journal(given("after"))).order_by(JOURNAL.c.place),
-        "journal_touching": sa.select(*_LOGGED)
-        .select_from(touching.join(JOURNAL, JOURNAL.c.place == place(number("project"), touching.c.seq)))
-        .order_by(touching.c.seq),
-        "journal_at": sa.select(*_LOGGED).where(JOURNAL.c.place == place(number("project"), given("seq"))),
-        "journal_erase": sa.update(JOURNAL)
-        .values(payload=sa.null(), salt=sa.null())
-        .where(JOURNAL.c.place == place(number("of_project"), given("of_seq"))),
-    }
-
-
-def _of_touched() -> dict[str, ClauseElement]:
-    return {
-        "touched_seqs": sa.union(
-            sa.select(TOUCHED.c.seq).where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key")),
-            sa.select(_m.seq).where(_m.project == given("project"), _m.id == given("key")),
-        ).order_by("seq"),
-        "touched_all": sa.union_all(
-            sa.select(TOUCHED.c.key, TOUCHED.c.seq).where(TOUCHED.c.project == given("project")),
-            sa.select(_m.id, _m.seq).where(_m.project == given("project")),
-        ),
-        "touched_delete": sa.delete(TOUCHED).where(TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key")),
-        "touched_drop": sa.delete(TOUCHED).where(
-            TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key"), TOUCHED.c.seq == given("of_seq")
-        ),
-        "touched_under": sa.select(TOUCHED.c.key)
-        .distinct()
-        .where(TOUCHED.c.project == given("project"), TOUCHED.c.key > given("first"), TOUCHED.c.key < given("last")),
-        "touched_insert": ignoring(TOUCHED),
-    }
-
-
-def _by_time() -> dict[str, ClauseElement]:
-    seen_within = (
-        _m.archived_at.is_(None),
-        sa.or_(optional("since", sa.BigInteger()).is_(None), _m.seen_at >= number("since")),
-        sa.or_(optional("until", sa.BigInteger()).is_(None), _m.seen_at <= number("until")),
-        sa.or_(optional("known_by", sa.BigInteger()).is_(None), _m.created_at <= number("known_by")),
-    )
-    return {
-        "stale": sa.select(_m.id)
-        .where(
-            _m.project == given("project"),
-            _m.archived_at.is_(None),
-            _m.partition.in_(rows_given()),
-            sa.or_(optional("seen_before", sa.BigInteger()).is_(None), _m.seen_at < number("seen_before")),
-            sa.or_(optional("below", sa.Float()).is_(None), _m.confidence < given("below")),
-        )
-        .order_by(_m.row),
-        "within": sa.select(_m.row)
-        .where(_m.project == given("project"), _m.partition.in_(rows_given()), *seen_within)
-        .order_by(_m.row),
-        "within_among": sa.select(_m.row)
-        .where(
-            _m.row.in_(rows_given("among")),
-            _m.project + ZERO == given("project"),  # sums: else SQLite may read the whole project by an index
-            (_m.partition + ZERO).in_(rows_given()),
-            *seen_within,
-        )
-        .order_by(_m.row),
-    }
-
-
-def _of_removed() -> dict[str, ClauseElement]:
-    is_new = (REMOVED.c.project == given("project"), REMOVED.c.seq > given("after"), REMOVED.c.seq <= given("upto"))
-    return {
-        "removed_insert": ignoring(REMOVED),
-        "removed_any": sa.select(REMOVED.c.passage).where(*is_new).limit(ONE).offset(ZERO),
-        "removed_since": sa.select(REMOVED.c.passage).where(
-            *is_new,
-            # a passage that lost its vector and has one again is taken in with the changes
-            ~sa.select(_p.row).where(_p.row == REMOVED.c.passage, *_EMBEDDED).exists(),
-        ),
-    }
-
-
-def _recorded() -> tuple[sa.ColumnElement[Any], ...]:
-    """The columns of `RecordedOutcome`."""
-    return (_m.row, _m.partition, _m.id, _m.body, _m.successes, _m.seen_at, _m.created_at, _m.archived_at)
+_IS_ITS_VECTOR = sa.and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
+"""The condition that a vector is that of a passage, by the embedder that serves."""
 
 
 def _weighted_length() -> sa.Case[Any]:
@@ -328,6 +67,211 @@ def _weighted_length() -> sa.Case[Any]:
     )
 
 
-def _is_its_vector() -> sa.ColumnElement[bool]:
-    """The condition that a vector is that of a passage, by the embedder that serves."""
-    return sa.and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
+_named = (_m.project == given("project"), _m.id.in_(given_in("ids")))
+_in_partitions = (_m.partition.in_(rows_given()), _m.project + ZERO == given("project"))  # a sum: as of vectors
+_passages = sa.select(PASSAGE, _m.id.label("owner")).select_from(PASSAGE.outerjoin(MEMORY, _m.row == _p.memory))
+_usages = sa.select(USAGE, _m.id.label("owner")).select_from(USAGE.join(MEMORY, _m.row == _u.memory))
+_of_memory = (_m.project == given("project"), _m.id == given("memory_id"))
+_record_key = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key")]
+_texts = sa.select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
+_searched = sa.select(_p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
+_is_new_passage = (_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
+_with_vectors = sa.select(
+    _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
+).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(VECTOR, _IS_ITS_VECTOR))
+_is_of_project = _p.project + ZERO == given("project")  # a sum: else SQLite reads the whole project by its index
+_embedded = _with_vectors.where(_is_of_project, *_EMBEDDED)
+_wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
+_is_wanted = sa.and_(_v.project == _wanted.c.project, _v.text_hash == _wanted.c.text_hash, _v.embedder == embedder())
+_within = MEMORY.alias("within")
+_inside = sa.select(_within.c.row).where(_within.c.partition.in_(rows_given()))
+_has_vector = sa.select(_p.row).where(_p.memory == _m.row, *_EMBEDDED).exists()
+_negative_first = sa.case((_m.content_hash >= sa.bindparam("half", type_=sa.LargeBinary()), ZERO), else_=ONE)
+_by_version = sa.select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
+_of_kind = (RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
+_touching = sa.union(
+    sa.select(TOUCHED.c.seq).where(
+        TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
+    ),
+    sa.select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
+).subquery("touching")
+_seen_within = (
+    _m.archived_at.is_(None),
+    sa.or_(optional("since", sa.BigInteger()).is_(None), _m.seen_at >= number("since")),
+    sa.or_(optional("until", sa.BigInteger()).is_(None), _m.seen_at <= number("until")),
+    sa.or_(optional("known_by", sa.BigInteger()).is_(None), _m.created_at <= number("known_by")),
+)
+_is_new_removal = (REMOVED.c.project == given("project"), REMOVED.c.seq > given("after"), REMOVED.c.seq <= given("upto"))
+
+MAIN_STATEMENTS: dict[str, ClauseElement] = {
+    # Projects and values of the store.
+    "store_values": sa.select(STORE.c.key, STORE.c.value),
+    "migrations_run": sa.select(migrations()),
+    "project_names": sa.select(PROJECT.c.name).order_by(PROJECT.c.name),
+    "project_by_name": sa.select(PROJECT.c.row).where(PROJECT.c.name == given("name")),
+    "project_begin": sa.select(
+        *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq),
+        *(embedder(), migrations(), sa.select(sa.func.max(PARTITION.c.row)).scalar_subquery()),
+    ).where(PROJECT.c.name == given("name")),
+    "project_head": sa.select(PROJECT.c.head_seq, embedder(), migrations()).where(PROJECT.c.row == given("project")),
+    "project_insert": inserting(PROJECT, "row"),
+    "project_advance": updating(PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
+    "partitions": sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind)
+    .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
+    .order_by(PARTITION.c.row),
+    "partition_insert": inserting(PARTITION, "row"),
+    "counts": sa.select(_m.partition, sa.func.count(), sa.func.min(_m.created_at), sa.func.max(_m.created_at))
+    .where(_m.project == given("project"), _m.archived_at.is_(None))
+    .group_by(_m.partition),
+    # Memories and their usage.
+    "memory_insert": inserting(MEMORY, "row"),
+    "memory_by_id": sa.select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
+    "memory_number": sa.select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
+    "places": sa.select(_m.id, _m.row, _m.partition, _m.archived_at, *(_u[name] for name in USAGE_COUNTS))
+    .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+    .where(*_named),
+    "memories": sa.select(_m.row, _m.partition, *_SHOWN).where(_m.row.in_(rows_given())),
+    "memories_named": sa.select(_m.row, _m.partition, *_SHOWN).where(*_named),
+    "rows_in": sa.select(_m.row).where(*_in_partitions).order_by(_m.row),
+    "outcomes_in": sa.select(*_RECORDED).where(*_in_partitions, _m.row >= given("since")).order_by(_m.row),
+    "outcomes_named": sa.select(*_RECORDED).where(*_named).order_by(_m.row),
+    "candidates": sa.select(
+        *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
+        *(sa.func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
+    )
+    .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+    .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
+    "usage_put": replacing(USAGE, "memory"),
+    "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
+    # Whole rows with their keys, for `logical`.
+    "partition_of": sa.select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+        PARTITION.c.row == given("row")
+    ),
+    "memory_rows": sa.select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
+    "memory_update": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
+    "memory_delete": sa.delete(MEMORY).where(_m.row == given("of_row")),
+    "passage_rows": _passages.where(_p.project == given("project")).order_by(_p.row),
+    "passages_of": _passages.where(*_of_memory).order_by(_p.position),
+    "passage_at": _passages.where(*_of_memory, _p.position == given("position")),
+    "passage_update": updating(PASSAGE, "row", *(column.name for column in _p if column.name not in ("row", "project"))),
+    "passage_delete": sa.delete(PASSAGE).where(_p.row == given("of_row")),
+    "usage_rows": _usages.where(_m.project == given("project")).order_by(_u.memory),
+    "usage_of": _usages.where(*_of_memory),
+    "usage_delete": sa.delete(USAGE).where(_u.memory == given("of_memory")),
+    "record_rows": sa.select(RECORD).where(RECORD.c.project == given("project")).order_by(RECORD.c.kind, RECORD.c.key),
+    "record_row": sa.select(RECORD).where(
+        *(RECORD.c[name] == given(name) for name in ("project", "kind", "key")),
+    ),
+    "record_rewrite": sa.update(RECORD)
+    .values({name: given(name) for name in ("version", "body", "updated_at")})
+    .where(*_record_key),
+    "record_delete": sa.delete(RECORD).where(*_record_key),
+    # Texts, for full text.
+    "passage_insert": inserting(PASSAGE, "row"),
+    "texts": _texts.where(*_is_new_passage),
+    "texts_since": _texts.where(_p.memory.in_(sa.select(_p.memory).where(*_is_new_passage))),
+    "texts_searched": _searched.where(_p.project == given("project"), _p.is_live == ONE).order_by(_p.memory, _p.position),
+    "texts_searched_of": _searched.where(_p.memory.in_(rows_given()), _p.is_live == ONE).order_by(_p.memory, _p.position),
+    "texts_touched": sa.select(_p.memory).distinct().where(*_is_new_passage),
+    # Vectors.
+    "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
+    "vectors": sa.select(_v.text_hash, _v.vector, _v.embedder).join(_wanted, _is_wanted),
+    "vectors_held": sa.select(_v.text_hash).join(_wanted, _is_wanted),
+    "vector_changes": _with_vectors.where(
+        _p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None)
+    ).order_by(_p.seq, _p.row),
+    "vectors_of": _embedded.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
+    "vectors_in": _embedded.where(_p.memory.in_(_inside)).order_by(_p.memory, _p.row),
+    "vectors_at": sa.select(_p.row, _v.vector, _v.text_hash)
+    .select_from(PASSAGE.outerjoin(VECTOR, _IS_ITS_VECTOR))
+    .where(_is_of_project, _p.row.in_(rows_given()), _p.text_hash.is_not(None)),
+    "hashes": sa.select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
+    "vector_known": sa.select(_v.row).where(
+        _v.project == number("project"), _v.text_hash == given("text_hash"), _v.embedder == number("embedder")
+    ),
+    "vector_drop": sa.delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
+    # Samples of a scope.
+    "ties_of": sa.select(_m.row, _m.content_hash)
+    .where(_m.project == given("project"), _m.row.in_(rows_given()), _has_vector)
+    .order_by(_m.row),
+    "smallest_ties": sa.select(_m.row)
+    .where(_m.project == given("project"), _m.partition.in_(rows_given()), _has_vector)
+    .order_by(_negative_first, _m.content_hash, _m.row)
+    .limit(number("limit"))
+    .offset(ZERO),
+    "population": sa.select(sa.func.count())
+    .select_from(MEMORY)
+    .where(_m.project == given("project"), _m.partition.in_(rows_given()), _has_vector),
+    # Small records.
+    "records_by_key": _by_version.add_columns(RECORD.c.updated_at).where(*_of_kind, RECORD.c.key.in_(given_in("keys"))),
+    "records_of_kind": _by_version.where(*_of_kind).order_by(RECORD.c.key),
+    "records_under": _by_version.where(*_of_kind, RECORD.c.key > given("first"), RECORD.c.key < given("last")).order_by(
+        RECORD.c.key
+    ),
+    "records_newest": _by_version.where(*_of_kind)
+    .order_by(RECORD.c.updated_at.desc(), RECORD.c.key.desc())
+    .limit(number("newest"))
+    .offset(ZERO),
+    "record_insert": inserting(RECORD),
+    "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
+    # The journal.
+    "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
+    "journal_hash": sa.select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
+    "journal_of": sa.select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
+    "journal_operation": sa.select(JOURNAL).where(in_journal(), JOURNAL.c.operation == given("operation")),
+    "journal_after": sa.select(*_LOGGED).where(in_journal(given("after"))).order_by(JOURNAL.c.place),
+    "journal_touching": sa.select(*_LOGGED)
+    .select_from(_touching.join(JOURNAL, JOURNAL.c.place == place(number("project"), _touching.c.seq)))
+    .order_by(_touching.c.seq),
+    "journal_at": sa.select(*_LOGGED).where(JOURNAL.c.place == place(number("project"), given("seq"))),
+    "journal_erase": sa.update(JOURNAL)
+    .values(payload=sa.null(), salt=sa.null())
+    .where(JOURNAL.c.place == place(number("of_project"), given("of_seq"))),
+    # What records touched.
+    "touched_seqs": sa.union(
+        sa.select(TOUCHED.c.seq).where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key")),
+        sa.select(_m.seq).where(_m.project == given("project"), _m.id == given("key")),
+    ).order_by("seq"),
+    "touched_all": sa.union_all(
+        sa.select(TOUCHED.c.key, TOUCHED.c.seq).where(TOUCHED.c.project == given("project")),
+        sa.select(_m.id, _m.seq).where(_m.project == given("project")),
+    ),
+    "touched_delete": sa.delete(TOUCHED).where(TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key")),
+    "touched_drop": sa.delete(TOUCHED).where(
+        TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key"), TOUCHED.c.seq == given("of_seq")
+    ),
+    "touched_under": sa.select(TOUCHED.c.key)
+    .distinct()
+    .where(TOUCHED.c.project == given("project"), TOUCHED.c.key > given("first"), TOUCHED.c.key < given("last")),
+    "touched_insert": ignoring(TOUCHED),
+    # Memories by time.
+    "stale": sa.select(_m.id)
+    .where(
+        _m.project == given("project"),
+        _m.archived_at.is_(None),
+        _m.partition.in_(rows_given()),
+        sa.or_(optional("seen_before", sa.BigInteger()).is_(None), _m.seen_at < number("seen_before")),
+        sa.or_(optional("below", sa.Float()).is_(None), _m.confidence < given("below")),
+    )
+    .order_by(_m.row),
+    "within": sa.select(_m.row)
+    .where(_m.project == given("project"), _m.partition.in_(rows_given()), *_seen_within)
+    .order_by(_m.row),
+    "within_among": sa.select(_m.row)
+    .where(
+        _m.row.in_(rows_given("among")),
+        _m.project + ZERO == given("project"),  # sums: else SQLite may read the whole project by an index
+        (_m.partition + ZERO).in_(rows_given()),
+        *_seen_within,
+    )
+    .order_by(_m.row),
+    # Passages that are gone.
+    "removed_insert": ignoring(REMOVED),
+    "removed_any": sa.select(REMOVED.c.passage).where(*_is_new_removal).limit(ONE).offset(ZERO),
+    "removed_since": sa.select(REMOVED.c.passage).where(
+        *_is_new_removal,
+        # a passage that lost its vector and has one again is taken in with the changes
+        ~sa.select(_p.row).where(_p.row == REMOVED.c.passage, *_EMBEDDED).exists(),
+    ),
+}
+"""By name."""
