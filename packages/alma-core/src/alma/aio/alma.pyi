@@ -9,6 +9,7 @@ import alma.protocols.stores
 import alma.types.custom
 import alma.types.episodes
 import alma.types.exported
+import alma.types.identity
 import alma.types.kinds
 import alma.types.memories
 import alma.types.overview
@@ -16,7 +17,6 @@ import alma.types.package_records
 import alma.types.provenance
 import alma.types.recalled
 import alma.types.reports
-import alma.types.identity
 import alma.types.slice
 import alma.types.strategies
 import alma.types.timeline
