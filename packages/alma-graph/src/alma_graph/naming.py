@@ -40,6 +40,19 @@ def checked_entity_name(value: object, name: str) -> str:
     return one_line(checked_text(value, name, limit=LONGEST_NAME)).strip()
 
 
+def is_type(value: str) -> bool:
+    """Returns whether a text is a type as types are kept."""
+    return _TYPE.fullmatch(value) is not None
+
+
+def plain_type(value: object) -> str:
+    """Returns a type as types are kept; `thing` for what is none."""
+    try:
+        return checked_type(value, "type")
+    except ValidationError:
+        return THING
+
+
 def checked_type(value: object, name: str) -> str:
     """Returns a type in small letters with underscores: "Works at" is `works_at`, and that is `works_for`."""
     text = checked_text(value, name, limit=60)
