@@ -1,6 +1,7 @@
 """Names of entities and of relation types, as they are compared. An equal name of an equal type is one entity; no other likeness makes it one."""
 
 import re
+from functools import lru_cache
 from unicodedata import normalize
 
 from alma.errors import ValidationError
@@ -40,6 +41,7 @@ def checked_entity_name(value: object, name: str) -> str:
     return one_line(checked_text(value, name, limit=LONGEST_NAME)).strip()
 
 
+@lru_cache(maxsize=4_096)
 def is_type(value: str) -> bool:
     """Returns whether a text is a type as types are kept."""
     return _TYPE.fullmatch(value) is not None

@@ -10,7 +10,6 @@ The key of a record begins with one of 256 prefixes, so that half a million are 
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from sys import intern
 from typing import Any
 from uuid import UUID, uuid4
@@ -211,48 +210,38 @@ class GraphRows:
         """Appends the rows of records."""
         evidence = [next(iter(references_in(body)), "") for _, body in records]
         places = self.room.project.find([one for one in dict.fromkeys(evidence) if one]) if any(evidence) else {}
-        sources: dict[str, list[Any]] = {
-            name: [] for name in ("key", "evidence", "rests", "is_alive", "own", "shown", "recorded")
-        }
-        edges: dict[str, list[Any]] = {name: [] for name in self.edges.names}
-        mentions: dict[str, list[Any]] = {"name": [], "record": []}
+        sources, edges, mentions = list[tuple[Any, ...]](), list[tuple[Any, ...]](), list[tuple[int, int]]()
         for (key, body), memory in zip(records, evidence, strict=True):
             said = read_record(body)
             if said is None:
                 continue
-            record = len(self.sources) + len(sources["key"])
+            record = len(self.sources) + len(sources)
             place, own = places.get(memory), self._owner_number(said.owner)
             packed, packed_memory = _packed(key.partition("/")[2]), _packed(memory)
             if packed == bytes(16) or (memory and packed_memory == bytes(16)):
                 self.odd[record] = key, memory
             shown = own if place is None else self._owner_number((place.partition.agent, place.partition.user_id))
             is_alive = not memory or (place is not None and not place.is_archived)
-            values = (packed, packed_memory, bool(memory), is_alive, own, shown, said.recorded)
-            for name, value in zip(sources, values, strict=True):
-                sources[name].append(value)
+            sources.append((packed, packed_memory, bool(memory), is_alive, own, shown, said.recorded))
             self._add_said(said, record, edges, mentions)
-        for columns, added in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
-            if any(added.values()):
-                columns.extend(added)
+        for columns, rows in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
+            columns.extend(rows)
 
-    def _add_said(self, said: Said, record: int, edges: dict[str, list[Any]], mentions: dict[str, list[Any]]) -> None:
+    def _add_said(self, said: Said, record: int, edges: list[tuple[Any, ...]], mentions: list[tuple[int, int]]) -> None:
         names = [self._spelling(name, kind) for name, kind in said.entities]
-        entities = [int(self.spellings.column("entity")[name]) for name in names]
+        numbers = self.spellings.column("entity")
         linked = set[int]()
         for one in said.edges:
-            linked |= {names[one.source], names[one.target]}
-            values = (
-                entities[one.source], entities[one.target], names[one.source], names[one.target], self._relation_number(one.type),
-                one.start, one.end, one.place, one.confidence, one.is_single, one.has_more, record,
-            )  # fmt: skip
+            source, target = names[one.source], names[one.target]
+            linked |= {source, target}
             if one.retired is not None:
-                self.retired[len(self.edges) + len(edges["record"])] = one.retired
-            for column, value in zip(edges.values(), values, strict=True):
-                column.append(value)
-        for name in dict.fromkeys(name for place, name in enumerate(names) if place not in said.dropped):
-            if name not in linked:  # the others are found by their relations
-                mentions["name"].append(name)
-                mentions["record"].append(record)
+                self.retired[len(self.edges) + len(edges)] = one.retired
+            edges.append((
+                numbers[source], numbers[target], source, target, self._relation_number(one.type), one.start, one.end, one.place,
+                one.confidence, one.is_single, one.has_more, record,
+            ))  # fmt: skip
+        alone = dict.fromkeys(name for place, name in enumerate(names) if place not in said.dropped and name not in linked)
+        mentions += [(name, record) for name in alone]  # the others are found by their relations
 
     def _spelling(self, name: str, entity_type: str) -> int:
         """Returns the number of a spelling, which is added if it is new."""
@@ -265,13 +254,15 @@ class GraphRows:
             self.entity_types.add(entity_type)
             self._note_namesakes(name)
         else:
-            for spelling in chain((self.first[number],), self.further.get(number, ())):
+            if self.spelt[self.first[number]] == name:
+                return self.first[number]
+            for spelling in self.further.get(number, ()):
                 if self.spelt[spelling] == name:
                     return spelling
             self.further.setdefault(number, []).append(len(self.spelt))
         self.spelt.append(name)
         self.types.append(intern(entity_type))
-        self.spellings.extend({"entity": [number]})
+        self.spellings.extend([(number,)])
         return len(self.spelt) - 1
 
     def _note_namesakes(self, name: str) -> None:
