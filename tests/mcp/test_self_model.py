@@ -78,7 +78,9 @@ async def test_what_one_agent_noted_of_a_user_another_agent_of_that_user_sees_an
 
 
 async def test_a_question_is_answered_from_the_self_model_too(alma: ALMA) -> None:
-    await call(alma, "update_self_model", agent="helena", nodes=[{"type": "Project", "name": "shop", "facts": {"language": "Go"}}])
+    await call(
+        alma, "update_self_model", agent="helena", nodes=[{"type": "Project", "name": "shop", "facts": {"language": "Go"}}]
+    )
     found = answer(await call(alma, "query_memory", agent="helena", question="Which language has the shop?"))
     assert "shop: language Go" in found["notes"]
     other = answer(await call(alma, "query_memory", agent="victor", question="Which language has the shop?"))

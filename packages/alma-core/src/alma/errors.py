@@ -30,7 +30,11 @@ class MissingDependencyError(ConfigurationError, ImportError):
     """An optional package is not installed. The message names the extra to install."""
 
 
-_PACKAGES = {"local": "minilm", "agents": "agents cli integration knowledge", "mcp": "mcp access graph harness integration knowledge"}
+_PACKAGES = {
+    "local": "minilm",
+    "agents": "agents cli integration knowledge",
+    "mcp": "mcp access graph harness integration knowledge",
+}
 _PACKAGES |= {
     "events": "events access",
     "graph": "graph integration knowledge",

@@ -25,7 +25,16 @@ MAX_COPIES = 10_000
 VAULT_URL = "AZURE_KEYVAULT_URL"
 """The variable of the environment that holds the address of the key vault."""
 
-SWITCHES = ("redact", "create_if_not_exists", "use_managed_identity", "allow_http", "nat64", "insecure_public", "legacy", "enabled")
+SWITCHES = (
+    "redact",
+    "create_if_not_exists",
+    "use_managed_identity",
+    "allow_http",
+    "nat64",
+    "insecure_public",
+    "legacy",
+    "enabled",
+)
 """Settings that are `on` or `off`, which YAML reads as booleans."""
 
 _ENDLESS = 10**9
