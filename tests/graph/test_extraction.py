@@ -151,4 +151,4 @@ def test_rules_read_a_text_where_the_model_fails(caplog: pytest.LogCaptureFixtur
 
 def test_a_configuration_is_one() -> None:
     with pytest.raises(ConfigurationError, match="must be an ExtractionConfig"):
-        EntityExtractor({"provider": "openai"})  # type: ignore[arg-type]
+        EntityExtractor({"provider": "openai"})

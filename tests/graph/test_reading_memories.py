@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from graph_scenes import targets
 SAID = "Alice from Acme Corp reviewed #482."
 
 
-def tell(alma: ALMA, fact: str, agent: str = "dev", **more: str) -> str:
+def tell(alma: ALMA, fact: str, agent: str = "dev", **more: Any) -> str:
     return alma.add_domain_knowledge(agent=agent, domain="people", fact=fact, **more).id
 
 

@@ -1,6 +1,7 @@
 """Relations: when they hold, what ends them, and what takes them back."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from alma.errors import ScopeViolationError, ValidationError
 from graph_scenes import day, intervals, targets
 
 
-def employ(alma: ALMA, firm: str, year: int, **more: object) -> None:
+def employ(alma: ALMA, firm: str, year: int, **more: Any) -> None:
     alma.graph.relate("Ann", "works at", firm, agent="dev", valid_from=day(year), source_type="person", **more)
 
 

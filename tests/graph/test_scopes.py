@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError, ValidationError
+from alma.integration import open_records
 from graph_scenes import day, intervals, targets
 
 
@@ -117,3 +118,24 @@ def test_a_reader_s_graph_is_that_of_a_store_without_what_is_hidden(
             lines = [intervals(alma.graph.timeline(one, agent="dev")) for one in entities]
             pictures.append((entities, lines, alma.graph.stats(agent="dev")))
     assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"recorded": 1, "entities": [["Ann"]], "relations": []},
+        {"recorded": 1, "entities": [["Ann", "Person:x"]], "relations": []},
+        {"recorded": 1, "entities": [["Ann", "person"]], "relations": [{"source": 0, "target": -1, "type": "knows"}]},
+        {"recorded": "now", "entities": [["Ann", "person"]], "relations": []},
+        {"recorded": 1, "entities": [["Ann", "person"]], "relations": [{"source": 0, "target": 0, "type": "kn ows"}]},
+        {"recorded": 10**40, "entities": [["", "person"]], "relations": []},
+        {"recorded": 1, "entities": 7, "relations": None},
+    ],
+)
+def test_a_record_that_is_not_of_the_form_is_left_out(alma: ALMA, body: dict[str, object]) -> None:
+    open_records(alma, "graph.source").put("0f/strange", {**body, "agent": "dev"})
+    open_records(alma, "graph.decision").put("0f/strange", {"agent": "dev"})
+    assert alma.graph.entities() == []
+    alma.graph.relate("Ann", "knows", "Bob", agent="dev")
+    assert len(alma.graph.entities()) == 2

@@ -55,6 +55,16 @@ def test_a_purged_memory_takes_its_relations_out_of_the_database(alma: ALMA) -> 
     assert backend.for_project("shop").get_entities() == []
 
 
+def test_an_encrypted_store_is_followed_too(tmp_path: Path) -> None:
+    pytest.importorskip("alma_encryption", reason="encryption is not installed")
+    with ALMA.open(tmp_path / "sealed", project_id="shop", embedding_provider="hash", encryption_key=bytes(range(32))) as alma:
+        projection = GraphProjection(create_graph_backend("memory"))
+        for target in ("Acme", "Globex"):
+            Graph(alma).relate("Alice", "works_for", target, agent="clerk", source_type="person")
+            assert projection.catch_up(alma).entities == 2
+            assert projection.check(alma).is_none
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_happens_the_database_has_what_a_rebuild_gives(alma: ALMA, seed: int) -> None:
     play, done = Play(alma, random.Random(seed)), 0

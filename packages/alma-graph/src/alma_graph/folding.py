@@ -14,9 +14,10 @@ from alma.types.identity import to_micros
 from alma.types.memories import AnyMemory, Conversation, Outcome, UserPreference
 from alma_graph.configured import MODEL, RULES, GraphSettings, load_extractor
 from alma_graph.extraction.extractor import Extracted, KnownNames, extract_by_rules
-from alma_graph.naming import USER, VALUE, checked_type
+from alma_graph.naming import LONGEST_NAME, USER, VALUE, plain_type
+from alma_graph.records import Owner
 from alma_graph.relating import owned, put_again
-from alma_graph.rows import SOURCE, Owner, key_of
+from alma_graph.rows import SOURCE, key_of
 from alma_graph.self_models import VALUE_OF
 from alma_graph.view import View
 
@@ -140,21 +141,21 @@ def _body(memory: AnyMemory, owner: Owner, said: Iterable[Extracted], recorded: 
 
     def place(name: str, entity_type: str) -> int:
         is_user = entity_type == USER and user is not None
-        return places.setdefault((str(user), USER) if is_user else (name, entity_type), len(places))
+        return places.setdefault((str(user), USER) if is_user else (name[:LONGEST_NAME], plain_type(entity_type)), len(places))
 
     if isinstance(memory, Conversation):
         for name in sorted(memory.names):
             place(name, "person")
     if isinstance(memory, UserPreference):
         value = str(memory.metadata.get(VALUE_OF) or memory.preference)
-        ends = place(str(user), USER), place(value[:300], VALUE)
+        ends = place(str(user), USER), place(value, VALUE)
         relations.append({"source": ends[0], "target": ends[1], "type": "prefers", "from": at})
     for entities, relationships in said:
         numbers = {one.id: place(one.name, one.entity_type) for one in entities}
         for each in relationships:
             if each.source_id in numbers and each.target_id in numbers:
                 found: dict[str, Any] = {"source": numbers[each.source_id], "target": numbers[each.target_id]}
-                found |= {"type": checked_type(each.relation_type, "type")}
+                found |= {"type": plain_type(each.relation_type)}
                 found |= {"from": at if each.valid_from is None else to_micros(each.valid_from)}
                 if each.confidence != 1.0:
                     found["confidence"] = each.confidence

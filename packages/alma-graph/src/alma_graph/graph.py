@@ -26,6 +26,7 @@ from alma_graph.configured import GraphSettings, settings_of
 from alma_graph.folding import fold
 from alma_graph.naming import THING, checked_entity_name, checked_type
 from alma_graph.profile import Profile, write_profile
+from alma_graph.records import FOREVER, Owner
 from alma_graph.relating import (
     Statement,
     decide,
@@ -36,7 +37,7 @@ from alma_graph.relating import (
     start_of_open,
     store_statement,
 )
-from alma_graph.rows import FOREVER, SELF, GraphRows, Owner, rows_of
+from alma_graph.rows import SELF, GraphRows, rows_of
 from alma_graph.self_model import MemoryAnswer, SelfModel, matching_lines
 from alma_graph.self_models import SelfModels
 from alma_graph.shown import find_edge, relation_with, show

@@ -1,6 +1,7 @@
 """Names of entities and of relation types, as they are compared. An equal name of an equal type is one entity; no other likeness makes it one."""
 
 import re
+from functools import lru_cache
 from unicodedata import normalize
 
 from alma.errors import ValidationError
@@ -38,6 +39,20 @@ def entity_id(name: str, entity_type: str) -> str:
 def checked_entity_name(value: object, name: str) -> str:
     """Returns the name of an entity on one line. `ValidationError` for anything but text of 1 to 300 characters."""
     return one_line(checked_text(value, name, limit=LONGEST_NAME)).strip()
+
+
+@lru_cache(maxsize=4_096)
+def is_type(value: str) -> bool:
+    """Returns whether a text is a type as types are kept."""
+    return _TYPE.fullmatch(value) is not None
+
+
+def plain_type(value: object) -> str:
+    """Returns a type as types are kept; `thing` for what is none."""
+    try:
+        return checked_type(value, "type")
+    except ValidationError:
+        return THING
 
 
 def checked_type(value: object, name: str) -> str:

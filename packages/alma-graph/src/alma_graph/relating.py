@@ -12,7 +12,8 @@ from alma.text import quoted
 from alma.types.identity import to_micros
 from alma.types.memories import AnyMemory
 from alma_graph.naming import THING
-from alma_graph.rows import DECISION, FOREVER, SOURCE, Owner, new_key
+from alma_graph.records import FOREVER, Owner
+from alma_graph.rows import DECISION, SOURCE, new_key
 from alma_graph.view import Joined, View, may_read
 
 MOST_TRIES = 20

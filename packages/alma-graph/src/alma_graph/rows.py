@@ -10,8 +10,6 @@ The key of a record begins with one of 256 prefixes, so that half a million are 
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
 from sys import intern
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,12 +22,10 @@ from alma.memory.room import Room
 from alma.types.package_records import references_in
 from alma_graph.columns import Columns, Index
 from alma_graph.naming import THING, entity_id
+from alma_graph.records import Decision, Owner, Said, read_decision, read_record
 
 SOURCE = "graph.source"
 DECISION = "graph.decision"
-
-ALWAYS, FOREVER = -(1 << 62), 1 << 62
-"""World times, in microseconds, of what has no beginning and no end."""
 
 MOST_ENTRIES = 20_000
 """Journal records after which the cache is rebuilt instead of brought up to date."""
@@ -40,8 +36,6 @@ PREFIXES = [SELF, *(f"{number:02x}" for number in range(256))]
 NOBODY = -1
 
 Body = Mapping[str, Any]
-Owner = tuple[str | None, str | None]
-"""The agent and the user that something belongs to. A user's own, such as a preference, has no agent."""
 
 
 def new_key() -> str:
@@ -66,21 +60,6 @@ def _packed(name: str) -> bytes:
 
 def _name(packed: bytes) -> str:
     return str(UUID(bytes=packed.ljust(16, b"\0")))
-
-
-def owner_of(body: Body) -> Owner:
-    """Returns whose a stored record is."""
-    return body.get("agent") or None, body.get("user_id") or None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided on two entities, given by their ids: that they are one, the second being another name of the first, or that they are two."""
-
-    owner: Owner
-    is_merge: bool
-    pair: tuple[str, str]
-    at: int
 
 
 class GraphRows:
@@ -215,9 +194,9 @@ class GraphRows:
 
     def _decide(self, key: str, body: Body | None) -> None:
         self.decisions.pop(key, None)
-        if body is not None:
-            pair = (str(body["entity"]), str(body["other"]))
-            self.decisions[key] = Decision(owner_of(body), bool(body["merged"]), pair, int(body["at"]))
+        decision = None if body is None else read_decision(body)
+        if decision is not None:
+            self.decisions[key] = decision
 
     # records
 
@@ -231,48 +210,38 @@ class GraphRows:
         """Appends the rows of records."""
         evidence = [next(iter(references_in(body)), "") for _, body in records]
         places = self.room.project.find([one for one in dict.fromkeys(evidence) if one]) if any(evidence) else {}
-        sources: dict[str, list[Any]] = {
-            name: [] for name in ("key", "evidence", "rests", "is_alive", "own", "shown", "recorded")
-        }
-        edges: dict[str, list[Any]] = {name: [] for name in self.edges.names}
-        mentions: dict[str, list[Any]] = {"name": [], "record": []}
+        sources, edges, mentions = list[tuple[Any, ...]](), list[tuple[Any, ...]](), list[tuple[int, int]]()
         for (key, body), memory in zip(records, evidence, strict=True):
-            record = len(self.sources) + len(sources["key"])
-            place, own = places.get(memory), self._owner_number(owner_of(body))
+            said = read_record(body)
+            if said is None:
+                continue
+            record = len(self.sources) + len(sources)
+            place, own = places.get(memory), self._owner_number(said.owner)
             packed, packed_memory = _packed(key.partition("/")[2]), _packed(memory)
             if packed == bytes(16) or (memory and packed_memory == bytes(16)):
                 self.odd[record] = key, memory
             shown = own if place is None else self._owner_number((place.partition.agent, place.partition.user_id))
             is_alive = not memory or (place is not None and not place.is_archived)
-            values = (packed, packed_memory, bool(memory), is_alive, own, shown, int(body["recorded"]))
-            for name, value in zip(sources, values, strict=True):
-                sources[name].append(value)
-            self._add_said(body, record, edges, mentions)
-        for columns, added in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
-            if any(added.values()):
-                columns.extend(added)
+            sources.append((packed, packed_memory, bool(memory), is_alive, own, shown, said.recorded))
+            self._add_said(said, record, edges, mentions)
+        for columns, rows in ((self.sources, sources), (self.edges, edges), (self.mentions, mentions)):
+            columns.extend(rows)
 
-    def _add_said(self, body: Body, record: int, edges: dict[str, list[Any]], mentions: dict[str, list[Any]]) -> None:
-        names = [self._spelling(str(one[0]), str(one[1])) for one in body["entities"]]
-        entities = [int(self.spellings.column("entity")[name]) for name in names]
+    def _add_said(self, said: Said, record: int, edges: list[tuple[Any, ...]], mentions: list[tuple[int, int]]) -> None:
+        names = [self._spelling(name, kind) for name, kind in said.entities]
+        numbers = self.spellings.column("entity")
         linked = set[int]()
-        for place, one in enumerate(body["relations"]):
-            source, target = int(one["source"]), int(one["target"])
-            linked |= {names[source], names[target]}
-            values = (
-                entities[source], entities[target], names[source], names[target], self._relation_number(str(one["type"])),
-                ALWAYS if one.get("from") is None else int(one["from"]), FOREVER if one.get("to") is None else int(one["to"]), place,
-                float(one.get("confidence", 1.0)), bool(one.get("single")), bool(one.get("properties")), record,
-            )  # fmt: skip
-            if "retired" in one:
-                self.retired[len(self.edges) + len(edges["record"])] = int(one["retired"])
-            for column, value in zip(edges.values(), values, strict=True):
-                column.append(value)
-        dropped = set(body.get("dropped", ()))  # nodes that were taken out of a self-model
-        for name in dict.fromkeys(name for place, name in enumerate(names) if place not in dropped):
-            if name not in linked:  # the others are found by their relations
-                mentions["name"].append(name)
-                mentions["record"].append(record)
+        for one in said.edges:
+            source, target = names[one.source], names[one.target]
+            linked |= {source, target}
+            if one.retired is not None:
+                self.retired[len(self.edges) + len(edges)] = one.retired
+            edges.append((
+                numbers[source], numbers[target], source, target, self._relation_number(one.type), one.start, one.end, one.place,
+                one.confidence, one.is_single, one.has_more, record,
+            ))  # fmt: skip
+        alone = dict.fromkeys(name for place, name in enumerate(names) if place not in said.dropped and name not in linked)
+        mentions += [(name, record) for name in alone]  # the others are found by their relations
 
     def _spelling(self, name: str, entity_type: str) -> int:
         """Returns the number of a spelling, which is added if it is new."""
@@ -285,13 +254,15 @@ class GraphRows:
             self.entity_types.add(entity_type)
             self._note_namesakes(name)
         else:
-            for spelling in chain((self.first[number],), self.further.get(number, ())):
+            if self.spelt[self.first[number]] == name:
+                return self.first[number]
+            for spelling in self.further.get(number, ()):
                 if self.spelt[spelling] == name:
                     return spelling
             self.further.setdefault(number, []).append(len(self.spelt))
         self.spelt.append(name)
         self.types.append(intern(entity_type))
-        self.spellings.extend({"entity": [number]})
+        self.spellings.extend([(number,)])
         return len(self.spelt) - 1
 
     def _note_namesakes(self, name: str) -> None:

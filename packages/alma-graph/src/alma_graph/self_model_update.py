@@ -9,7 +9,7 @@ from alma.memory.arguments import checked_text
 from alma.text import quoted
 from alma_graph.extraction.extractor import EntityExtractor
 from alma_graph.naming import THING, USER, VALUE, checked_entity_name, checked_type, entity_id
-from alma_graph.rows import Owner
+from alma_graph.records import Owner
 
 LONGEST_FACT = 500
 PREFERS, NOTED = "prefers", "noted"

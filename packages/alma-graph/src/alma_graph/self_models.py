@@ -17,9 +17,11 @@ from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.identity import from_micros, to_micros
 from alma.types.memories import UserPreference
+from alma.types.package_records import Record
 from alma_graph.naming import FUNCTIONAL, USER, VALUE, checked_type, entity_id
+from alma_graph.records import Owner, read_record
 from alma_graph.relating import Statement, owned
-from alma_graph.rows import SELF, SOURCE, Owner
+from alma_graph.rows import SELF, SOURCE
 from alma_graph.self_model import PREFERENCE, Fact, Link, Node, SelfModel
 from alma_graph.self_model_update import PREFERS, End, Update, find_end, is_preference, known_end, own_end, read_update, said_in
 
@@ -153,7 +155,7 @@ class SelfModels:
             except ConflictError:
                 continue
 
-    def _without(self, record: Any, gone: set[str]) -> tuple[str, dict[str, Any], int] | None:
+    def _without(self, record: Record, gone: set[str]) -> tuple[str, dict[str, Any], int] | None:
         """Returns a record without what it says of some nodes, `None` where it says nothing of them."""
         ends = [entity_id(name, kind) for name, kind in record.body["entities"]]
         if gone.isdisjoint(ends):
@@ -170,12 +172,10 @@ class SelfModels:
 
     # what is stored
 
-    def _of(self, owner: Owner) -> list[Any]:
-        return [
-            one
-            for one in self._records.listed(under=_place_of(owner))
-            if owner == (one.body.get("agent"), one.body.get("user_id"))
-        ]
+    def _of(self, owner: Owner) -> list[Record]:
+        """Returns the records of an owner that are of the form."""
+        found = self._records.listed(under=_place_of(owner))
+        return [one for one in found if (said := read_record(one.body)) is not None and said.owner == owner]
 
     def _stored(self, owner: Owner) -> _Stored:
         """Returns what is stored, oldest first; records of former versions are converted before."""

@@ -19,7 +19,8 @@ from alma.types.kinds import MemoryType
 from alma_graph.columns import Flags, Ints
 from alma_graph.configured import settings_of
 from alma_graph.naming import FUNCTIONAL, THING, USER, VALUE, checked_type
-from alma_graph.rows import ALWAYS, FOREVER, NOBODY, GraphRows, Owner
+from alma_graph.records import ALWAYS, FOREVER, Owner
+from alma_graph.rows import NOBODY, GraphRows
 from alma_graph.types import Entity
 
 MOST_NAMED = 10
