@@ -1,6 +1,6 @@
 import { segment, snake, split } from "./arguments.js";
 import { Episode } from "./episode.js";
-import { NotFoundError, NotImplementedError, ValidationError } from "./errors.js";
+import { NotFoundError, ValidationError } from "./errors.js";
 import { type EventOptions, EventStream } from "./events.js";
 import { Tokens, Webhooks } from "./managing.js";
 import { memory, retrieved } from "./memories.js";
@@ -272,9 +272,13 @@ export class ALMA {
     return { ...retrieved(found, { ...options, agent: options.agent ?? this.to.config.agent }), scope: options.scope };
   }
 
-  /** Not built yet: rejects with `NotImplementedError`. */
-  async consolidate(_options: W.ConsolidateOptions = {}): Promise<never> {
-    throw new NotImplementedError("ALMA does not consolidate memories yet; rules are counted from all outcomes without it");
+  /** Merges memories of an agent that say the same; unless `dryRun` is false it only tells which. `undo` takes it back. */
+  async consolidate(options: W.ConsolidateOptions = {}): Promise<W.ConsolidateResponse> {
+    const { agent = this.to.config.agent, similarityThreshold: threshold, dryRun: dry_run } = options;
+    const [call] = split(options);
+    const body = { agent, threshold, dry_run };
+    const found = await this.to.json<T.Answer<Schemas["Consolidated"]>>({ ...call, method: "POST", path: "consolidate", body });
+    return { success: true, ...found };
   }
 
   /**

@@ -113,11 +113,18 @@ export interface RetrieveScopedOptions extends WorkflowNames, CallOptions {
   maxTokens?: number | undefined;
 }
 
-export interface ConsolidateOptions {
+export interface ConsolidateOptions extends CallOptions {
   agent?: string | undefined;
+  /** Least cosine of two memories that are compared; 0.85 by default. */
   similarityThreshold?: number | undefined;
+  /** Accepted, and ignored: a group is two memories or more. */
   minGroupSize?: number | undefined;
   dryRun?: boolean | undefined;
+}
+
+/** Groups that became one memory, or would: of each the ids, the one that stays first. */
+export interface ConsolidateResponse extends Answer<Schemas["Consolidated"]> {
+  success: boolean;
 }
 
 export interface Checkpoint {

@@ -128,7 +128,7 @@ export async function getArtifacts(to: Transport, given: GetArtifactsOptions): P
 }
 
 export async function cleanupCheckpoints(to: Transport, given: CleanupCheckpointsOptions): Promise<CleanupCheckpointsResponse> {
-  if (given.branchId !== undefined) throw new NotImplementedError("checkpoints of one branch cannot be erased alone");
+  if (given.branchId !== undefined) throw new NotImplementedError("one branch alone cannot be erased");
   const { keep = given.keepLatest ?? 1, olderThanDays = given.runId === undefined ? undefined : 0 } = given;
   const workflow_id = given.workflowId ?? given.runId;
   if (!workflow_id && ("workflowId" in given || "runId" in given)) workflowOf(given);

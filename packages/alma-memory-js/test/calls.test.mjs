@@ -114,8 +114,13 @@ describe("the published calls", () => {
     await assert.rejects(alma.forget({ memoryIds: undefined }), isValidationError);
   });
 
-  it("consolidate says that it is not built", async () => {
-    await assert.rejects(alma.consolidate({ agent: AGENT }), isNotImplementedError);
+  it("consolidate tells what says the same, and merges it when asked", async () => {
+    for (const fact of ["The API uses JWT tokens", "the API uses JWT tokens"]) await alma.addKnowledge({ agent: "merger", domain: "auth", fact });
+    const looked = await alma.consolidate({ agent: "merger" });
+    assert.deepEqual([looked.success, looked.dry_run, looked.merged_count], [true, true, 1]);
+    const done = await alma.consolidate({ agent: "merger", similarityThreshold: 0.9, dryRun: false });
+    assert.deepEqual([done.dry_run, done.merged_count, done.merged[0].length], [false, 1, 2]);
+    assert.equal((await alma.consolidate({ agent: "merger" })).merged_count, 0);
   });
 
   for (const [shape, names] of [["published", { runId: "run-1", nodeId: "node-a", branchId: "left" }], ["of ALMA", { workflowId: "run-2", node: "node-a", branch: "left" }]]) {
