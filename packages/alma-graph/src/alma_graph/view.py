@@ -296,6 +296,11 @@ class View:
         single = np.nonzero(self.rows.edges.column("is_single") & self.edges)[0]
         return np.unique(self._keys(single))
 
+    def is_replaced(self, relation: Joined) -> bool:
+        """Returns whether a relation ended because another target took its place, and not because its end was stated."""
+        edges = np.array(relation.edges, dtype=np.int64)
+        return bool(self._is_single(edges).all()) and int(self.rows.edges.column("end")[edges].max()) > relation.end
+
     def _is_single(self, edges: Ints) -> Flags:
         found: Flags = self._functional[self.rows.edges.column("type")[edges]]
         return found | np.isin(self._keys(edges), self._declared) if len(self._declared) else found
