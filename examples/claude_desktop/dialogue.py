@@ -14,8 +14,8 @@ STRANGER = Access(agent="claude", user_id="somebody else")
 
 DIALOGUE: list[tuple[str, str, dict[str, Any]]] = [
     ("Hello.", "get_self_model", {}),
-    ("I prefer concise replies.", "update_self_model", {"new_data": "User prefers concise replies."}),
-    ("I live in Toronto, by the way.", "update_self_model", {"new_data": "User lives in Toronto."}),
+    ("I prefer concise replies.", "update_self_model", {"new_data": ["User prefers concise replies."]}),
+    ("I live in Toronto, by the way.", "update_self_model", {"new_data": ["User lives in Toronto."]}),
     (
         "I am building a shop in Go; it should be live by Christmas.",
         "update_self_model",

@@ -25,6 +25,16 @@ def test_a_new_employer_ends_the_former_and_a_return_is_a_third_interval(alma: A
     assert targets(alma.graph.relations("ann", as_of=day(2021, 6))) == ["Beta"]
 
 
+def test_a_relation_that_was_replaced_names_the_one_that_replaced_it(alma: ALMA) -> None:
+    employ(alma, "Acme", 2020)
+    employ(alma, "Beta", 2021, valid_to=day(2022))
+    employ(alma, "Corex", 2022)
+    first, second, third = alma.graph.timeline("Ann")
+    assert first.properties["ended_by"] == second.id
+    assert "ended_by" not in second.properties
+    assert "ended_by" not in third.properties
+
+
 def test_late_news_ends_nothing_newer(alma: ALMA) -> None:
     employ(alma, "Beta", 2022)
     employ(alma, "Acme", 2020)

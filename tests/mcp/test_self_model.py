@@ -52,7 +52,7 @@ async def test_a_link_to_an_unknown_node_is_refused_and_nothing_is_stored(alma: 
 
 
 async def test_a_sentence_about_a_taste_becomes_an_edge_and_the_preference_of_prompts(alma: ALMA) -> None:
-    said = answer(await call(alma, "update_self_model", agent="helena", user_id="ann", new_data="User prefers concise replies"))
+    said = answer(await call(alma, "update_self_model", agent="helena", user_id="ann", new_data=["User prefers concise replies"]))
     assert [(each["source"], each["relation"], each["target"]) for each in said["links"]] == [
         ("User:ann", "prefers", "Preference:concise replies")
     ]

@@ -24,6 +24,11 @@ class Columns:
         """Returns a column. What is written to it is stored."""
         return self._arrays[name][: self._size]
 
+    def trim(self) -> None:
+        """Gives up the room that was kept for further rows."""
+        for name, array in self._arrays.items():
+            self._arrays[name] = array[: self._size].copy()
+
     def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Appends rows, each with its values in the order of the columns."""
         if not rows:

@@ -12,6 +12,7 @@ from alma.memory.package_records import Records
 from alma.memory.room import Room
 from alma.types.identity import to_micros
 from alma.types.memories import AnyMemory, Conversation, Outcome, UserPreference
+from alma.types.provenance import FLAGGED
 from alma_graph.configured import MODEL, RULES, GraphSettings, load_extractor
 from alma_graph.extraction.extractor import Extracted, KnownNames, extract_by_rules
 from alma_graph.naming import LONGEST_NAME, USER, VALUE, plain_type
@@ -118,8 +119,8 @@ def _known_to(view: View) -> KnownNames:
 
 
 def _say(memory: AnyMemory, extract: Extract, known: KnownNames) -> list[Extracted]:
-    """Returns the entities and relations of a memory's texts."""
-    if isinstance(memory, UserPreference):
+    """Returns the entities and relations of a memory's texts; nothing of a suspicious one, which may be made to give orders."""
+    if isinstance(memory, UserPreference) or memory.metadata.get(FLAGGED):
         return []
     if isinstance(memory, Conversation):
         names = memory.names

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from alma.text import estimate_tokens, one_line, sentences_of, shortened
 from alma.types.memories import AnyMemory, Conversation
+from alma.types.prompt import fenced
+from alma.types.tags import defused
 from alma_graph.types import Entity, Relationship
 
 MOST_SENTENCES = 400
@@ -27,6 +29,10 @@ class Profile:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+    def to_prompt(self) -> str:
+        """Returns the page between the marks that declare it notes, not instructions."""
+        return fenced(defused(line) for line in self.lines)
 
 
 def write_profile(

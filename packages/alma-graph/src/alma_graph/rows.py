@@ -189,6 +189,8 @@ class GraphRows:
         project = self.room.project
         for prefix in PREFIXES:
             self._add([(key, body) for key, _, body in project.records(SOURCE, under=prefix)])
+        for columns in (self.sources, self.edges, self.mentions, self.spellings):
+            columns.trim()
         for key, _, body in project.records(DECISION):
             self._decide(key, body)
 

@@ -1,6 +1,6 @@
 """An update of a self-model as callers give it: nodes, edges and sentences, and which entities they mean."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ def _parts_of(given: object) -> Iterator[tuple[str, Any]]:
         if unknown := [name for name in given if name not in _KEYS]:
             raise ValidationError(f"new_data has nodes, edges, remove and sentences, not {quoted(unknown[0])}")
         yield from ((_KEYS[name], value) for name, value in given.items() if value is not None)
-    elif isinstance(given, Iterable):
+    elif isinstance(given, list | tuple) and all(isinstance(one, str | Mapping) for one in given):
         for one in given:
             yield from _parts_of(one)
     else:

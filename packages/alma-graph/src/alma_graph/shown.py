@@ -34,29 +34,45 @@ def relation_with(view: View, edge: int) -> Joined:
 
 
 def show(view: View, found: Sequence[Joined]) -> list[Relationship]:
-    """Returns joined relations with the names of their ends, their evidence, and what was stated besides."""
+    """Returns joined relations with the names of their ends, their evidence, and what was stated besides.
+
+    One that another of them replaced has the id of that one, as `ended_by`.
+    """
     rows, column = view.rows, view.rows.edges.column
     with_more = {rows.key_of(int(column("record")[edge])) for one in found for edge in one.edges if column("has_more")[edge]}
     bodies = {key: one.body for key, one in Records(rows.room, SOURCE).find(with_more).items()} if with_more else {}
-    return [_relationship(view, one, bodies) for one in found]
+    begun = {(one.source, one.type, one.start): one for one in found}
+    shown = []
+    for one in found:
+        following = begun.get((one.source, one.type, one.end))
+        ended_by = _id(view, following) if following is not None and view.is_replaced(one) else None
+        shown.append(_relationship(view, one, bodies, {} if ended_by is None else {"ended_by": ended_by}))
+    return shown
 
 
-def _relationship(view: View, one: Joined, bodies: Mapping[str, Mapping[str, Any]]) -> Relationship:
+def _id(view: View, one: Joined) -> str:
+    """Returns the id of a relation: that of the first statement of it."""
+    column, edge = view.rows.edges.column, min(one.edges)
+    key = view.rows.key_of(int(column("record")[edge]))
+    return f"{key.partition('/')[2]}.{int(column('place')[edge])}"
+
+
+def _relationship(view: View, one: Joined, bodies: Mapping[str, Mapping[str, Any]], more: Mapping[str, Any]) -> Relationship:
     rows, column = view.rows, view.rows.edges.column
-    edges = sorted(one.edges)
+    edges, stated = sorted(one.edges), dict[str, Any]()
     records = [int(column("record")[edge]) for edge in edges]
-    more: dict[str, Any] = {}
     for edge, record in zip(edges, records, strict=True):
         if column("has_more")[edge] and (body := bodies.get(rows.key_of(record))) is not None:
-            more |= body["relations"][int(column("place")[edge])].get("properties") or {}
+            stated |= body["relations"][int(column("place")[edge])].get("properties") or {}
     evidence = [memory for record in records if (memory := rows.evidence_of(record)) is not None]
     start, end = time_or_none(one.start), time_or_none(one.end)
     return Relationship(
-        id=f"{rows.key_of(records[0]).partition('/')[2]}.{int(column('place')[edges[0]])}",
+        id=_id(view, one),
         source_id=rows.ids[one.source],
         target_id=rows.ids[one.target],
         relation_type=one.type,
         properties={
+            **stated,
             **more,
             "source": view.name_of(one.source),
             "target": view.name_of(one.target),

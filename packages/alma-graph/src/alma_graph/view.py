@@ -180,9 +180,13 @@ class View:
 
     def type_of(self, entity: int) -> str:
         """Returns the type of an entity: that of a part which has one."""
-        spellings = self.spellings(entity)
-        types = [self.rows.types[one] for one in spellings]
-        return next((one for one in types if one != THING), THING)
+        return self._type_among(self.spellings(entity))
+
+    def _type_among(self, spellings: Sequence[int]) -> str:
+        for one in spellings:
+            if self.rows.types[one] != THING:
+                return self.rows.types[one]
+        return THING
 
     def name_of(self, entity: int) -> str:
         """Returns the name of an entity as it was first written, as far as the reader may know."""
@@ -192,10 +196,13 @@ class View:
         """Returns an entity. Its `properties` have its other names as `aliases`."""
         rows, spellings = self.rows, self.spellings(number)
         name = rows.spelt[spellings[0]]
-        aliases = [one for one in dict.fromkeys(rows.spelt[each] for each in spellings) if one != name]
+        others = dict.fromkeys(rows.spelt[each] for each in spellings) if len(spellings) > 1 else ()
+        aliases = [one for one in others if one != name]
         if since is None:
             since = int(rows.sources.column("recorded")[self.sources_of(number)].min())
-        return Entity(rows.ids[number], name, self.type_of(number), {"aliases": aliases} if aliases else {}, from_micros(since))
+        return Entity(
+            rows.ids[number], name, self._type_among(spellings), {"aliases": aliases} if aliases else {}, from_micros(since)
+        )
 
     def linked_entities(self, numbers: Sequence[int]) -> list[Entity]:
         """Returns entities that have relations, with the time of the first of these."""
@@ -287,6 +294,11 @@ class View:
         """Source and type of the edges that are said to replace others."""
         single = np.nonzero(self.rows.edges.column("is_single") & self.edges)[0]
         return np.unique(self._keys(single))
+
+    def is_replaced(self, relation: Joined) -> bool:
+        """Returns whether a relation ended because another target took its place, and not because its end was stated."""
+        edges = np.array(relation.edges, dtype=np.int64)
+        return bool(self._is_single(edges).all()) and int(self.rows.edges.column("end")[edges].max()) > relation.end
 
     def _is_single(self, edges: Ints) -> Flags:
         found: Flags = self._functional[self.rows.edges.column("type")[edges]]

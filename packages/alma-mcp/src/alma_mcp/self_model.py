@@ -1,6 +1,5 @@
 """The self-model as tools take and return it. It is a part of the graph: `alma.graph.get_self_model` keeps and reads it."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -83,10 +82,7 @@ def _day(at: Any) -> str:
 
 
 def update_of(
-    nodes: list[NewNode] | None,
-    links: list[NewLink] | None,
-    remove: list[str] | None,
-    new_data: Mapping[str, Any] | list[str] | str | None,
+    nodes: list[NewNode] | None, links: list[NewLink] | None, remove: list[str] | None, new_data: list[Any] | None
 ) -> list[Any]:
     """Returns what a tool was given as `alma.graph.update_self_model` takes it."""
     given: dict[str, Any] = {
@@ -94,4 +90,4 @@ def update_of(
         "links": [one.model_dump() for one in links or ()],
         "remove": list(remove or ()),
     }
-    return [given] if new_data is None else [given, new_data]
+    return [given, *(new_data or ())]

@@ -20,9 +20,7 @@ def update_self_model(
     nodes: Annotated[list[NewNode] | None, Field(description="Nodes to add, or facts to add to known ones.")] = None,
     links: Annotated[list[NewLink] | None, Field(description="Relations; an end is Type:name, a new name, or User.")] = None,
     remove: Annotated[list[str] | None, Field(description="Nodes that no longer hold, each Type:name.")] = None,
-    new_data: Annotated[
-        dict[str, Any] | list[str] | str | None, Field(description="Sentences, or nodes and edges, instead of the above.")
-    ] = None,
+    new_data: Annotated[list[Any] | None, Field(description="Sentences, instead of the above or beside them.")] = None,
     agent: Agent = None,
     user_id: UserId = None,
 ) -> Graph:
