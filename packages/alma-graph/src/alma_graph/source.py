@@ -13,6 +13,7 @@ from alma.types.stored import Change, Entry
 from alma_graph.graph import Graph
 from alma_graph.naming import entity_id
 from alma_graph.rows import DECISION, SOURCE, GraphRows
+from alma_graph.shown import show
 from alma_graph.types import Entity, Relationship
 from alma_graph.view import View
 
@@ -52,7 +53,7 @@ class ALMAGraphSource:
     def relationships(self, ids: Sequence[str]) -> Sequence[Relationship]:
         """Returns all readable relationships of these entities, past ones included."""
         with self._graph._reading(self._agent, self._user_id) as view:
-            return self._graph._shown(view, view.join(view.edges_of(_roots(view, ids))))
+            return show(view, view.join(view.edges_of(_roots(view, ids))))
 
 
 def _roots(view: View, ids: Sequence[str]) -> list[int]:
