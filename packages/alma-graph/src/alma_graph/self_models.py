@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MOST_NODES, MOST_LINKS, MOST_FORMER, MOST_TRIES = 200, 500, 5, 20
 OLD_KIND = "self.model"
 """Kind of the records of former versions: one for each agent and user."""
+OTHER = "other"
+"""Type of what former versions kept under a name without letters or digits."""
 
 VALUE_OF = "graph_value"
 """Key of a preference's metadata: the target of the edge that it is."""
@@ -289,21 +291,25 @@ def _read_old(graph: Mapping[str, Any], owner: Owner) -> tuple[list[Statement], 
     nodes, statements = list[End](), list[Statement]()
     by_key: dict[str, End] = {}
     for node in graph.get("nodes", ()):
-        end = own_end((str(node["name"]), checked_type(node["type"], "type")), owner)
+        end = own_end((str(node["name"]), _kept_type(node["type"])), owner)
         by_key[f"{node['type']}:{node['name']}".casefold()] = end
         nodes.append(end)
         for name, fact in (node.get("facts") or {}).items():
             more = {"by": fact["by"], "former": list(fact.get("former", ()))}
-            statements.append(
-                Statement(end, checked_type(name, "facts"), (fact["value"], VALUE), _at(fact), replaces=True, properties=more)
-            )
+            statements.append(Statement(end, _kept_type(name), (fact["value"], VALUE), _at(fact), replaces=True, properties=more))
     for link in graph.get("links", ()):
         ends = [by_key.get(str(link[name]).casefold()) for name in ("source", "target")]
         if ends[0] is not None and ends[1] is not None:
-            statements.append(
-                Statement(ends[0], checked_type(link["relation"], "relation"), ends[1], _at(link), properties={"by": link["by"]})
-            )
+            statements.append(Statement(ends[0], _kept_type(link["relation"]), ends[1], _at(link), properties={"by": link["by"]}))
     return statements, nodes
+
+
+def _kept_type(value: object) -> str:
+    """Returns a type of a former version, where types were any text: `other` for one that has neither letters nor digits."""
+    try:
+        return checked_type(value, "type")
+    except ValidationError:
+        return OTHER
 
 
 def _at(one: Mapping[str, Any]) -> int:
