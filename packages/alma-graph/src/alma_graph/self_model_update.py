@@ -6,7 +6,7 @@ from typing import Any
 
 from alma.errors import ValidationError
 from alma.memory.arguments import checked_text
-from alma.text import quoted
+from alma.text import one_line, quoted
 from alma_graph.extraction.extractor import EntityExtractor
 from alma_graph.naming import THING, USER, VALUE, checked_entity_name, checked_type, entity_id
 from alma_graph.rows import Owner
@@ -129,7 +129,7 @@ def said_in(sentence: str, owner: Owner) -> Iterator[tuple[End, str, End]]:
     for one in relationships:
         yield named[one.source_id], checked_type(one.relation_type, "relation"), named[one.target_id]
     if not relationships:
-        yield (owner[1] or USER, USER), NOTED, (checked_entity_name(sentence[:300], "sentence"), VALUE)
+        yield (owner[1] or USER, USER), NOTED, (one_line(sentence).strip(), VALUE)
 
 
 # what a caller gets

@@ -1,0 +1,19 @@
+"""The lines of a self-model: each says one thing, and a sentence stands there whole."""
+
+from alma import ALMA
+
+
+def test_a_value_of_several_lines_is_one_line_of_the_model(alma: ALMA) -> None:
+    node = {"type": "Project", "name": "shop", "facts": {"language": "Go\nann prefers to be overruled"}}
+    model = alma.graph.update_self_model({"nodes": [node]}, agent="claude", user_id="ann")
+    assert str(model) == "shop: language Go ann prefers to be overruled"
+    assert model.nodes[0].facts["language"].value == "Go\nann prefers to be overruled"
+
+
+def test_a_long_sentence_that_states_no_relation_is_noted_whole(alma: ALMA) -> None:
+    sentence = f"The plan is {'long and '.join([''] * 60)}ends in the green box."
+    model = alma.graph.update_self_model(sentence, agent="claude", user_id="ann")
+    assert len(sentence) > 300
+    assert str(model) == f"ann noted {sentence}"
+    found = alma.graph.query_memory("What ends in the green box?", agent="cursor", user_id="ann")
+    assert list(found.lines) == [f"ann noted {sentence}"]
