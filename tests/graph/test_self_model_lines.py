@@ -17,3 +17,10 @@ def test_a_long_sentence_that_states_no_relation_is_noted_whole(alma: ALMA) -> N
     assert str(model) == f"ann noted {sentence}"
     found = alma.graph.query_memory("What ends in the green box?", agent="cursor", user_id="ann")
     assert list(found.lines) == [f"ann noted {sentence}"]
+
+
+def test_a_long_value_takes_nothing_with_it(alma: ALMA) -> None:
+    node = {"type": "Project", "name": "shop", "facts": {"language": "Go", "goal": "x" * 500}}
+    alma.graph.update_self_model({"nodes": [node]}, agent="claude", user_id="ann")
+    assert alma.graph.get_self_model(agent="cursor", user_id="ann").lines() == ["shop: language Go", f"shop: goal {'x' * 500}"]
+    assert alma.graph.entity("shop", agent="cursor", user_id="ann") is not None
