@@ -1,6 +1,9 @@
 """The lines of a self-model: each says one thing, and a sentence stands there whole."""
 
+import pytest
+
 from alma import ALMA
+from alma.errors import ValidationError
 
 
 def test_a_value_of_several_lines_is_one_line_of_the_model(alma: ALMA) -> None:
@@ -24,3 +27,9 @@ def test_a_long_value_takes_nothing_with_it(alma: ALMA) -> None:
     alma.graph.update_self_model({"nodes": [node]}, agent="claude", user_id="ann")
     assert alma.graph.get_self_model(agent="cursor", user_id="ann").lines() == ["shop: language Go", f"shop: goal {'x' * 500}"]
     assert alma.graph.entity("shop", agent="cursor", user_id="ann") is not None
+
+
+@pytest.mark.parametrize("given", [{"nodes": 5}, {"edges": True}, {"remove": 3}, {"sentences": 1.5}])
+def test_what_is_no_list_is_refused(alma: ALMA, given: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="are lists, not"):
+        alma.graph.update_self_model(given, agent="claude", user_id="ann")

@@ -38,7 +38,7 @@ def read_update(given: object) -> Update:
     """Returns an update as it is meant. `ValidationError` for anything but sentences, and mappings of nodes and edges."""
     parts: dict[str, list[Any]] = {"nodes": [], "links": [], "remove": [], "sentences": []}
     for name, value in _parts_of(given):
-        parts[name] += [value] if isinstance(value, str | Mapping) else list(value)
+        parts[name] += _listed(value)
     for one in [*parts["nodes"], *parts["links"]]:
         if not isinstance(one, Mapping):
             raise ValidationError(f"a node or an edge is a mapping, not {quoted(one)}")
@@ -48,6 +48,14 @@ def read_update(given: object) -> Update:
         remove=[checked_text(one, "remove", limit=600) for one in parts["remove"]],
         sentences=[checked_text(one, "sentences", limit=2_000) for one in parts["sentences"]],
     )
+
+
+def _listed(value: object) -> list[Any]:
+    if isinstance(value, str | Mapping):
+        return [value]
+    if isinstance(value, Iterable):
+        return list(value)
+    raise ValidationError(f"nodes, edges, remove and sentences are lists, not {quoted(value)}")
 
 
 def _parts_of(given: object) -> Iterator[tuple[str, Any]]:
