@@ -33,3 +33,18 @@ def test_a_long_value_takes_nothing_with_it(alma: ALMA) -> None:
 def test_what_is_no_list_is_refused(alma: ALMA, given: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="are lists, not"):
         alma.graph.update_self_model(given, agent="claude", user_id="ann")
+
+
+def test_a_node_that_is_removed_and_given_in_one_call_begins_anew(alma: ALMA) -> None:
+    node = {"type": "Project", "name": "shop", "facts": {"language": "Go"}}
+    alma.graph.update_self_model({"nodes": [{**node, "facts": {"language": "Go", "port": "80"}}]}, agent="claude", user_id="ann")
+    given = {
+        "remove": ["Project:shop"],
+        "nodes": [node],
+        "edges": [{"source": "User", "relation": "owns", "target": "Project:shop"}],
+    }
+    model = alma.graph.update_self_model(given, agent="claude", user_id="ann")
+    assert model.lines() == ["shop: language Go", "ann owns shop"]
+    with pytest.raises(ValidationError, match="no node"):
+        alma.graph.update_self_model({"remove": ["Project:shop"], "edges": given["edges"]}, agent="claude", user_id="ann")
+    assert alma.graph.get_self_model(agent="claude", user_id="ann") == model

@@ -57,6 +57,11 @@ class _Stored:
     """Ends by the ids of their entities."""
     said: list[_Said] = field(default_factory=list)
 
+    def without(self, gone: set[str]) -> "_Stored":
+        """Returns what is left without some entities."""
+        said = [one for one in self.said if gone.isdisjoint((entity_id(*one.source), entity_id(*one.target)))]
+        return _Stored({key: end for key, end in self.nodes.items() if key not in gone}, said)
+
     def facts_of(self, entity: str) -> dict[str, _Said]:
         """Returns the newest value of each fact of an entity, with the values before."""
         found: dict[str, _Said] = {}
@@ -92,9 +97,11 @@ class SelfModels:
     def update(self, owner: Owner, new_data: object, *, by: str) -> SelfModel:
         """Merges nodes, edges and sentences into a model, and returns it."""
         wanted, stored = read_update(new_data), self._stored(owner)
+        gone, archived = self._named(wanted.remove, stored, owner)
+        stored = stored.without(gone)
         statements, nodes, preferences = self._plan(owner, wanted, stored)
         self._check_size(stored, statements, nodes)
-        self._remove(stored, wanted.remove, owner, by)
+        self._remove(gone, archived, owner, by)
         if statements or nodes:
             self._records.put_many([(_new_key(owner), _body(owner, statements, nodes, self._room.now(), by), 0)], actor=by)
         known = {normalised(one.preference) for one in self._preferences(owner)}
@@ -140,11 +147,15 @@ class SelfModels:
                 f"the self-model would have {size[0]} nodes and {size[1]} links; at most {MOST_NODES} and {MOST_LINKS} are kept: remove some"
             )
 
-    def _remove(self, stored: _Stored, names: Sequence[str], owner: Owner, by: str) -> None:
-        """Takes nodes out, with their facts and links, or preferences. `ValidationError` for a name that is no node."""
-        preferences = {f"{PREFERENCE}:{_value(one)}".casefold(): one.id for one in self._preferences(owner)}
+    def _named(self, names: Sequence[str], stored: _Stored, owner: Owner) -> tuple[set[str], list[str]]:
+        """Returns the ids of the nodes and of the preferences of these names. `ValidationError` for a name that is neither."""
+        preferences = {f"{PREFERENCE}:{_value(one)}".casefold(): one.id for one in self._preferences(owner)} if names else {}
         archived = [preferences[name.casefold()] for name in names if name.casefold() in preferences]
         gone = {entity_id(*known_end(name, stored.nodes, owner)) for name in names if name.casefold() not in preferences}
+        return gone, archived
+
+    def _remove(self, gone: set[str], archived: Sequence[str], owner: Owner, by: str) -> None:
+        """Takes nodes out, with their facts and links, and archives preferences."""
         if archived:
             self._alma.forget(memory_ids=archived)
         for _ in range(MOST_TRIES if gone else 0):
