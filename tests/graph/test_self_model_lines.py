@@ -1,5 +1,7 @@
 """The lines of a self-model: each says one thing, and a sentence stands there whole."""
 
+from pathlib import Path
+
 import pytest
 
 from alma import ALMA
@@ -48,3 +50,15 @@ def test_a_node_that_is_removed_and_given_in_one_call_begins_anew(alma: ALMA) ->
     with pytest.raises(ValidationError, match="no node"):
         alma.graph.update_self_model({"remove": ["Project:shop"], "edges": given["edges"]}, agent="claude", user_id="ann")
     assert alma.graph.get_self_model(agent="claude", user_id="ann") == model
+
+
+def test_a_link_of_a_type_that_the_configuration_declares_has_one_target_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        f"project_id: shop\nembedding_provider: hash\nstorage_dir: {tmp_path}\ngraph:\n  functional: [captain_of]\n", "utf-8"
+    )
+    with ALMA.from_config(path) as alma:
+        for team in ("Red", "Blue", "Red"):
+            link = {"source": "User", "relation": "captain of", "target": team}
+            model = alma.graph.update_self_model({"edges": [link]}, agent="claude", user_id="ann")
+            assert [line for line in model.lines() if "captain" in line] == [f"ann captain of {team}"]

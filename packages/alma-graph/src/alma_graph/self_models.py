@@ -17,6 +17,7 @@ from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.identity import from_micros, to_micros
 from alma.types.memories import UserPreference
+from alma_graph.configured import settings_of
 from alma_graph.naming import FUNCTIONAL, USER, VALUE, checked_type, entity_id
 from alma_graph.relating import Statement, owned
 from alma_graph.rows import SELF, SOURCE, Owner
@@ -56,11 +57,13 @@ class _Stored:
     nodes: dict[str, End] = field(default_factory=dict)
     """Ends by the ids of their entities."""
     said: list[_Said] = field(default_factory=list)
+    functional: frozenset[str] = FUNCTIONAL
+    """Types of links that have one target at a time."""
 
     def without(self, gone: set[str]) -> "_Stored":
         """Returns what is left without some entities."""
         said = [one for one in self.said if gone.isdisjoint((entity_id(*one.source), entity_id(*one.target)))]
-        return _Stored({key: end for key, end in self.nodes.items() if key not in gone}, said)
+        return _Stored({key: end for key, end in self.nodes.items() if key not in gone}, said, self.functional)
 
     def facts_of(self, entity: str) -> dict[str, _Said]:
         """Returns the newest value of each fact of an entity, with the values before."""
@@ -78,7 +81,7 @@ class _Stored:
         for one in self.said:
             if not one.is_fact:
                 ends = entity_id(*one.source), one.type, entity_id(*one.target)
-                found[ends[:2] if one.type in FUNCTIONAL else ends] = one
+                found[ends[:2] if one.type in self.functional else ends] = one
         return list(found.values())
 
 
@@ -193,7 +196,8 @@ class SelfModels:
     def _stored(self, owner: Owner) -> _Stored:
         """Returns what is stored, oldest first; records of former versions are converted before."""
         self._convert(owner)
-        found = _Stored()
+        declared = settings_of(self._room.store.blocks.get("graph")).functional
+        found = _Stored(functional=FUNCTIONAL.union(checked_type(one, "functional") for one in declared))
         for record in sorted(self._of(owner), key=lambda one: (one.body["recorded"], one.key)):
             ends = [(str(name), str(kind)) for name, kind in record.body["entities"]]
             dropped = set(record.body.get("dropped", ()))
