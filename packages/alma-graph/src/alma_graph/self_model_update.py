@@ -11,7 +11,7 @@ from alma_graph.extraction.extractor import EntityExtractor
 from alma_graph.naming import THING, USER, VALUE, checked_entity_name, checked_type, entity_id
 from alma_graph.rows import Owner
 
-LONGEST_FACT = 500
+LONGEST_FACT, LONGEST_SENTENCE = 500, 900  # a graph database takes ids of 1,000 characters
 PREFERS, NOTED = "prefers", "noted"
 
 End = tuple[str, str]
@@ -46,7 +46,7 @@ def read_update(given: object) -> Update:
         nodes=[_read_node(one) for one in parts["nodes"]],
         links=[_read_link(one) for one in parts["links"]],
         remove=[checked_text(one, "remove", limit=600) for one in parts["remove"]],
-        sentences=[checked_text(one, "sentences", limit=2_000) for one in parts["sentences"]],
+        sentences=[checked_text(one, "sentences", limit=LONGEST_SENTENCE) for one in parts["sentences"]],
     )
 
 
