@@ -6,7 +6,6 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.graph import GraphProjection, create_graph_backend
 
 
 def test_a_value_of_several_lines_is_one_line_of_the_model(alma: ALMA) -> None:
@@ -63,13 +62,3 @@ def test_a_link_of_a_type_that_the_configuration_declares_has_one_target_at_a_ti
             link = {"source": "User", "relation": "captain of", "target": team}
             model = alma.graph.update_self_model({"edges": [link]}, agent="claude", user_id="ann")
             assert [line for line in model.lines() if "captain" in line] == [f"ann captain of {team}"]
-
-
-def test_the_longest_sentence_and_type_of_an_agent_s_own_model_are_projected(alma: ALMA) -> None:
-    given = ["x" * 900, {"nodes": [{"type": "t" * 200, "name": "n" * 300, "facts": {"f" * 200: "v" * 500}}]}]
-    alma.graph.update_self_model(given, agent="claude")
-    backend = create_graph_backend("memory")
-    assert GraphProjection(backend).catch_up(alma).entities == 4
-    assert GraphProjection(backend).check(alma).is_none
-    with pytest.raises(ValidationError, match="901 characters"):
-        alma.graph.update_self_model("x" * 901, agent="claude")
