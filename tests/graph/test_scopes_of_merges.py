@@ -50,3 +50,10 @@ def test_a_name_without_a_type_that_may_not_be_read_is_no_part(chain: ALMA) -> N
     chain.graph.relate("Ann", "knows", "Bob", agent="other")
     with pytest.raises(ValidationError, match="is no part of"):
         chain.graph.split("Ann", "Ann", agent="middle")
+
+
+def test_a_name_that_looks_like_an_id_is_found_though_another_agent_has_that_id(alma: ALMA) -> None:
+    alma.graph.relate("person:zoe", "uses", "vim", agent="one")
+    alma.graph.relate("Zoe", "uses", "nano", agent="two", source_type="person")
+    assert targets(alma.graph.relations("person:zoe", agent="one")) == ["vim"]
+    assert targets(alma.graph.relations("person:zoe", agent="two")) == ["nano"]

@@ -163,7 +163,8 @@ class View:
     def exact(self, name: str, entity_type: str | None = None) -> list[int]:
         """Returns the readable entities of an id or a whole name."""
         number = self.rows.numbers.get(name)
-        return self._readable_roots(self.rows.named(name) if number is None else [number], entity_type)
+        is_id = number is not None and self.is_readable(number)
+        return self._readable_roots([number] if number is not None and is_id else self.rows.named(name), entity_type)
 
     def _readable_roots(self, found: Iterable[int], entity_type: str | None) -> list[int]:
         roots = dict.fromkeys(int(self.root[one]) for one in found if self.is_readable(one))
