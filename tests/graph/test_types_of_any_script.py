@@ -27,7 +27,7 @@ def test_facts_that_differ_by_a_sign_are_two(alma: ALMA) -> None:
     assert model.lines() == ["ann: c++ 10 years", "ann: c# 2 years"]
 
 
-@pytest.mark.parametrize("name", ["言語", "größe", LONG, "!!"])
+@pytest.mark.parametrize("name", ["言語", "größe", LONG, "!!", "→"])
 def test_a_model_of_the_former_form_is_read_whatever_its_facts_and_links_are_named(alma: ALMA, name: str) -> None:
     fact = {"value": "Go", "by": "claude", "at": AT, "former": []}
     nodes = [{"type": "Project", "name": "shop", "facts": {name: fact}}, {"type": "Tool", "name": "vim", "facts": {}}]

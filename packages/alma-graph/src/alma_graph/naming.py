@@ -47,6 +47,6 @@ def checked_type(value: object, name: str) -> str:
     """Returns a type in small letters with underscores: "Works at" is `works_at`, and that is `works_for`."""
     text = checked_text(value, name, limit=LONGEST_TYPE)
     plain = "_".join(part for part in re.split(rf"[{_BREAK}]+", normalize("NFC", text.casefold())) if part)
-    if not _TYPE.fullmatch(plain):
+    if not (_TYPE.fullmatch(plain) and any(map(str.isalnum, plain))):
         raise ValidationError(f"{name} is {quoted(text)}; a type has letters or digits, such as works_for")
     return _SAME.get(plain, plain)
