@@ -77,6 +77,12 @@ def test_capitals_that_say_nothing_are_no_names(text: str) -> None:
         "Maybe Carol reviewed #12.",
         "Carol didn't review #12.",
         "Please ask whether Carol fixed #12.",
+        "Nobody works for Globex.",
+        "Nothing depends on Redis.",
+        "Everyone works for Globex.",
+        "I doubt that Eva works for Globex.",
+        "It is false that Eva works for Globex.",
+        "Eva denied that Harry works for Globex.",
     ],
 )
 def test_what_is_denied_doubted_asked_or_wished_states_no_relation(text: str) -> None:

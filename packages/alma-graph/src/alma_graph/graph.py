@@ -324,7 +324,8 @@ class Graph:
     def update_self_model(self, new_data: object, *, agent: str | None = None, user_id: str | None = None) -> SelfModel:
         """Merges nodes, edges or plain sentences into the self-model, and returns it: what is not mentioned stays.
 
-        `new_data` is a sentence, a mapping, or a list of these. A mapping has `nodes`, each with `type`, `name` and `facts`, and `edges`, each with
+        `new_data` is a sentence of at most 900 characters, a mapping, or a list of these.
+        A mapping has `nodes`, each with `type`, `name` and `facts`, and `edges`, each with
         `source`, `relation` and `target`; types are free. An end written `Type:name` must be a node, a bare name may be new, and `User` is the
         user. `remove` names nodes to take out. That the user *prefers* something becomes a preference of the user in the memory. A fact that
         changes keeps its former values. Each call is a journal record, or one more for each preference; `undo` takes it back.

@@ -9,6 +9,8 @@ from alma.memory.arguments import checked_text
 from alma.text import one_line, quoted
 
 LONGEST_NAME = 300
+LONGEST_VALUE = 1_000
+"""Characters of a fact or a sentence, which is stored as an entity of type `value`."""
 THING = "thing"
 """Type of an entity of which only the name is known. It is the typed entity of that name, where there is exactly one."""
 USER = "user"
@@ -22,7 +24,10 @@ FUNCTIONAL = frozenset({"works_for", "lives_in", "reports_to", "married_to", "ow
 """Relation types of which an entity has one target at a time: a newer target ends the former. Of all others any number hold side by side."""
 _SAME = {"works_at": "works_for", "owner": "owned_by", "lives_at": "lives_in", "based_in": "located_in"}
 
-_TYPE = re.compile(r"[a-z0-9_]{1,60}")
+LONGEST_TYPE = 200
+_BREAK = r"\x00-\"$-*,-/:-@\[-`{-\x9f\s"
+"""Spaces and punctuation of ASCII but for + and #, which tell C++ from C#."""
+_TYPE = re.compile(rf"(?:[^{_BREAK}]|_){{1,{LONGEST_TYPE}}}")
 
 
 def fold_name(name: str, entity_type: str) -> str:
@@ -57,8 +62,8 @@ def plain_type(value: object) -> str:
 
 def checked_type(value: object, name: str) -> str:
     """Returns a type in small letters with underscores: "Works at" is `works_at`, and that is `works_for`."""
-    text = checked_text(value, name, limit=60)
-    plain = "_".join(re.findall(r"\w+", text.casefold(), re.ASCII)).strip("_")
-    if not _TYPE.fullmatch(plain):
-        raise ValidationError(f"{name} is {quoted(text)}; a type has letters of ASCII, digits and underscores, such as works_for")
+    text = checked_text(value, name, limit=LONGEST_TYPE)
+    plain = "_".join(part for part in re.split(rf"[{_BREAK}]+", normalize("NFC", text.casefold())) if part)
+    if not (_TYPE.fullmatch(plain) and any(map(str.isalnum, plain))):
+        raise ValidationError(f"{name} is {quoted(text)}; a type has letters or digits, such as works_for")
     return _SAME.get(plain, plain)

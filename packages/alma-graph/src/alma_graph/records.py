@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from alma_graph.naming import LONGEST_NAME, is_type
+from alma_graph.naming import LONGEST_VALUE, is_type
 
 Owner = tuple[str | None, str | None]
 """The agent and the user that something belongs to. A user's own, such as a preference, has no agent."""
@@ -50,7 +50,7 @@ def read_record(body: Mapping[str, Any]) -> Said | None:
     """Returns what a record says, `None` for one that is not of the form."""
     try:
         entities = [(str(name), str(kind)) for name, kind in body["entities"]]
-        if any(not name or len(name) > LONGEST_NAME or not is_type(kind) for name, kind in entities):
+        if any(not name or len(name) > LONGEST_VALUE or not is_type(kind) for name, kind in entities):
             return None
         count = len(entities)
         edges = [_edge(place, one, count) for place, one in enumerate(body["relations"])]

@@ -91,7 +91,7 @@ class GraphRows:
         self.upto, self._hash = -1, ""
         self.sources = Columns(key="S16", evidence="S16", rests="?", is_alive="?", own="i4", shown="i4", recorded="i8")
         self.edges = Columns(
-            source="i4", target="i4", source_name="i4", target_name="i4", type="i2", start="i8", end="i8", place="i2",
+            source="i4", target="i4", source_name="i4", target_name="i4", type="i4", start="i8", end="i8", place="i4",
             confidence="f4", is_single="?", has_more="?", record="i4",
         )  # fmt: skip
         self.mentions = Columns(name="i4", record="i4")

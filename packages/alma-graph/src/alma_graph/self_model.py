@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from alma.text import telling_words
+from alma.text import one_line, telling_words
 from alma.types.slice import MemorySlice
 from alma_learning.stems import stem
 
@@ -59,7 +59,7 @@ class SelfModel:
         """Returns a line for each fact and each link, and for each node that has neither."""
         named = {node.key: node.name for node in self.nodes}
         facts = [
-            f"{node.name}: {name} {fact.value}"
+            f"{node.name}: {name} {one_line(fact.value)}"
             for node in self.nodes
             if node.type != PREFERENCE
             for name, fact in node.facts.items()

@@ -6,12 +6,12 @@ from typing import Any
 
 from alma.errors import ValidationError
 from alma.memory.arguments import checked_text
-from alma.text import quoted
+from alma.text import one_line, quoted
 from alma_graph.extraction.extractor import EntityExtractor
 from alma_graph.naming import THING, USER, VALUE, checked_entity_name, checked_type, entity_id
 from alma_graph.records import Owner
 
-LONGEST_FACT = 500
+LONGEST_FACT, LONGEST_SENTENCE = 500, 900  # a graph database takes ids of 1,000 characters
 PREFERS, NOTED = "prefers", "noted"
 
 End = tuple[str, str]
@@ -38,7 +38,7 @@ def read_update(given: object) -> Update:
     """Returns an update as it is meant. `ValidationError` for anything but sentences, and mappings of nodes and edges."""
     parts: dict[str, list[Any]] = {"nodes": [], "links": [], "remove": [], "sentences": []}
     for name, value in _parts_of(given):
-        parts[name] += [value] if isinstance(value, str | Mapping) else list(value)
+        parts[name] += _listed(value)
     for one in [*parts["nodes"], *parts["links"]]:
         if not isinstance(one, Mapping):
             raise ValidationError(f"a node or an edge is a mapping, not {quoted(one)}")
@@ -46,8 +46,16 @@ def read_update(given: object) -> Update:
         nodes=[_read_node(one) for one in parts["nodes"]],
         links=[_read_link(one) for one in parts["links"]],
         remove=[checked_text(one, "remove", limit=600) for one in parts["remove"]],
-        sentences=[checked_text(one, "sentences", limit=2_000) for one in parts["sentences"]],
+        sentences=[checked_text(one, "sentences", limit=LONGEST_SENTENCE) for one in parts["sentences"]],
     )
+
+
+def _listed(value: object) -> list[Any]:
+    if isinstance(value, str | Mapping):
+        return [value]
+    if isinstance(value, Iterable):
+        return list(value)
+    raise ValidationError(f"nodes, edges, remove and sentences are lists, not {quoted(value)}")
 
 
 def _parts_of(given: object) -> Iterator[tuple[str, Any]]:
@@ -129,7 +137,7 @@ def said_in(sentence: str, owner: Owner) -> Iterator[tuple[End, str, End]]:
     for one in relationships:
         yield named[one.source_id], checked_type(one.relation_type, "relation"), named[one.target_id]
     if not relationships:
-        yield (owner[1] or USER, USER), NOTED, (checked_entity_name(sentence[:300], "sentence"), VALUE)
+        yield (owner[1] or USER, USER), NOTED, (one_line(sentence).strip(), VALUE)
 
 
 # what a caller gets

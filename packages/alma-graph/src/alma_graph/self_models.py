@@ -18,6 +18,7 @@ from alma.text import normalised
 from alma.types.identity import from_micros, to_micros
 from alma.types.memories import UserPreference
 from alma.types.package_records import Record
+from alma_graph.configured import settings_of
 from alma_graph.naming import FUNCTIONAL, USER, VALUE, checked_type, entity_id
 from alma_graph.records import Owner, read_record
 from alma_graph.relating import Statement, owned
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 MOST_NODES, MOST_LINKS, MOST_FORMER, MOST_TRIES = 200, 500, 5, 20
 OLD_KIND = "self.model"
 """Kind of the records of former versions: one for each agent and user."""
+OTHER = "other"
+"""Type of what former versions kept under a name without letters or digits."""
 
 VALUE_OF = "graph_value"
 """Key of a preference's metadata: the target of the edge that it is."""
@@ -56,6 +59,13 @@ class _Stored:
     nodes: dict[str, End] = field(default_factory=dict)
     """Ends by the ids of their entities."""
     said: list[_Said] = field(default_factory=list)
+    functional: frozenset[str] = FUNCTIONAL
+    """Types of links that have one target at a time."""
+
+    def without(self, gone: set[str]) -> "_Stored":
+        """Returns what is left without some entities."""
+        said = [one for one in self.said if gone.isdisjoint((entity_id(*one.source), entity_id(*one.target)))]
+        return _Stored({key: end for key, end in self.nodes.items() if key not in gone}, said, self.functional)
 
     def facts_of(self, entity: str) -> dict[str, _Said]:
         """Returns the newest value of each fact of an entity, with the values before."""
@@ -73,7 +83,7 @@ class _Stored:
         for one in self.said:
             if not one.is_fact:
                 ends = entity_id(*one.source), one.type, entity_id(*one.target)
-                found[ends[:2] if one.type in FUNCTIONAL else ends] = one
+                found[ends[:2] if one.type in self.functional else ends] = one
         return list(found.values())
 
 
@@ -92,9 +102,11 @@ class SelfModels:
     def update(self, owner: Owner, new_data: object, *, by: str) -> SelfModel:
         """Merges nodes, edges and sentences into a model, and returns it."""
         wanted, stored = read_update(new_data), self._stored(owner)
+        gone, archived = self._named(wanted.remove, stored, owner)
+        stored = stored.without(gone)
         statements, nodes, preferences = self._plan(owner, wanted, stored)
         self._check_size(stored, statements, nodes)
-        self._remove(stored, wanted.remove, owner, by)
+        self._remove(gone, archived, owner, by)
         if statements or nodes:
             self._records.put_many([(_new_key(owner), _body(owner, statements, nodes, self._room.now(), by), 0)], actor=by)
         known = {normalised(one.preference) for one in self._preferences(owner)}
@@ -140,11 +152,15 @@ class SelfModels:
                 f"the self-model would have {size[0]} nodes and {size[1]} links; at most {MOST_NODES} and {MOST_LINKS} are kept: remove some"
             )
 
-    def _remove(self, stored: _Stored, names: Sequence[str], owner: Owner, by: str) -> None:
-        """Takes nodes out, with their facts and links, or preferences. `ValidationError` for a name that is no node."""
-        preferences = {f"{PREFERENCE}:{_value(one)}".casefold(): one.id for one in self._preferences(owner)}
+    def _named(self, names: Sequence[str], stored: _Stored, owner: Owner) -> tuple[set[str], list[str]]:
+        """Returns the ids of the nodes and of the preferences of these names. `ValidationError` for a name that is neither."""
+        preferences = {f"{PREFERENCE}:{_value(one)}".casefold(): one.id for one in self._preferences(owner)} if names else {}
         archived = [preferences[name.casefold()] for name in names if name.casefold() in preferences]
         gone = {entity_id(*known_end(name, stored.nodes, owner)) for name in names if name.casefold() not in preferences}
+        return gone, archived
+
+    def _remove(self, gone: set[str], archived: Sequence[str], owner: Owner, by: str) -> None:
+        """Takes nodes out, with their facts and links, and archives preferences."""
         if archived:
             self._alma.forget(memory_ids=archived)
         for _ in range(MOST_TRIES if gone else 0):
@@ -180,7 +196,8 @@ class SelfModels:
     def _stored(self, owner: Owner) -> _Stored:
         """Returns what is stored, oldest first; records of former versions are converted before."""
         self._convert(owner)
-        found = _Stored()
+        declared = settings_of(self._room.store.blocks.get("graph")).functional
+        found = _Stored(functional=FUNCTIONAL.union(checked_type(one, "functional") for one in declared))
         for record in sorted(self._of(owner), key=lambda one: (one.body["recorded"], one.key)):
             ends = [(str(name), str(kind)) for name, kind in record.body["entities"]]
             dropped = set(record.body.get("dropped", ()))
@@ -289,21 +306,25 @@ def _read_old(graph: Mapping[str, Any], owner: Owner) -> tuple[list[Statement], 
     nodes, statements = list[End](), list[Statement]()
     by_key: dict[str, End] = {}
     for node in graph.get("nodes", ()):
-        end = own_end((str(node["name"]), checked_type(node["type"], "type")), owner)
+        end = own_end((str(node["name"]), _kept_type(node["type"])), owner)
         by_key[f"{node['type']}:{node['name']}".casefold()] = end
         nodes.append(end)
         for name, fact in (node.get("facts") or {}).items():
             more = {"by": fact["by"], "former": list(fact.get("former", ()))}
-            statements.append(
-                Statement(end, checked_type(name, "facts"), (fact["value"], VALUE), _at(fact), replaces=True, properties=more)
-            )
+            statements.append(Statement(end, _kept_type(name), (fact["value"], VALUE), _at(fact), replaces=True, properties=more))
     for link in graph.get("links", ()):
         ends = [by_key.get(str(link[name]).casefold()) for name in ("source", "target")]
         if ends[0] is not None and ends[1] is not None:
-            statements.append(
-                Statement(ends[0], checked_type(link["relation"], "relation"), ends[1], _at(link), properties={"by": link["by"]})
-            )
+            statements.append(Statement(ends[0], _kept_type(link["relation"]), ends[1], _at(link), properties={"by": link["by"]}))
     return statements, nodes
+
+
+def _kept_type(value: object) -> str:
+    """Returns a type of a former version, where types were any text: `other` for one that has neither letters nor digits."""
+    try:
+        return checked_type(value, "type")
+    except ValidationError:
+        return OTHER
 
 
 def _at(one: Mapping[str, Any]) -> int:

@@ -101,12 +101,22 @@ class View:
             numbers = [self.rows.numbers.get(each) for each in (entity, other)]
             if is_merge and numbers[0] is not None and numbers[1] is not None:
                 self._join(numbers[0], numbers[1])
-        for thing in sorted(self.rows.namesakes):
+        self._leave_out_unknown()
+        for thing in sorted(one for one in self.rows.namesakes if self.is_readable(one)):
             name = self.rows.spelt[self.rows.first[thing]]
             others = (one for one in self.rows.named(name) if one != thing and self.is_readable(one))
             typed = {int(self.root[one]) for one in others if self.rows.types[self.rows.first[one]] not in (USER, VALUE)}
             if len(typed) == 1 and not self._are_apart(newest, thing, next(iter(typed))):
                 self._join(typed.pop(), thing)
+
+    def _leave_out_unknown(self) -> None:
+        """Takes the parts that the reader knows nothing of out of the entities: such a part gives neither its id nor its name."""
+        for kept in list(self.members):
+            parts = self.members.pop(kept)
+            known = [one for one in parts if self.is_readable(one)] or [kept]
+            self.root[parts] = known[0]
+            if len(known) > 1:
+                self.members[known[0]] = known
 
     def _are_apart(self, decided: Mapping[frozenset[str], tuple[int, bool, tuple[str, str]]], entity: int, other: int) -> bool:
         pair = frozenset((self.rows.ids[entity], self.rows.ids[other]))
@@ -154,7 +164,8 @@ class View:
     def exact(self, name: str, entity_type: str | None = None) -> list[int]:
         """Returns the readable entities of an id or a whole name."""
         number = self.rows.numbers.get(name)
-        return self._readable_roots(self.rows.named(name) if number is None else [number], entity_type)
+        is_id = number is not None and self.is_readable(number)
+        return self._readable_roots([number] if number is not None and is_id else self.rows.named(name), entity_type)
 
     def _readable_roots(self, found: Iterable[int], entity_type: str | None) -> list[int]:
         roots = dict.fromkeys(int(self.root[one]) for one in found if self.is_readable(one))

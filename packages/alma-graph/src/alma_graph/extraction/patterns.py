@@ -82,7 +82,7 @@ TYPES = tuple(dict.fromkeys(name for name, *_ in _TABLE if name != "LEADS_AT"))
 
 STATES_NOTHING = re.compile(
     r"\?|n['’]t\b|\b(?:not|never|no longer|nor|without|if|unless|whether|maybe|perhaps|might|would|could|should|will|shall|wants?|think|thinks|asked"
-    r"|hopes?|plans?|let|please|suppose|allegedly)\b",
+    r"|hopes?|plans?|let|please|suppose|allegedly|nobody|nothing|doubts?|den(?:y|ies|ied)|(?:false|untrue|wrong) that)\b",
     re.IGNORECASE,
 )
 _WHEN = re.compile(rf"\b(?:since|in|from) (?:(?P<month>{'|'.join(MONTHS)}) )?(?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)

@@ -34,7 +34,10 @@ _TITLES = frozenset({"Mr", "Mrs", "Ms", "Dr", "Prof"})
 _ENDS = "Bank Co Company Corp Corporation Foundation GmbH Group Hospital Inc Industries Institute LLC Labs Ltd Systems University"
 _SUFFIXES = frozenset(_ENDS.split())
 """Words at the end of the name of an organization."""
-_OTHERS = "user users agent ok okay yes thanks today yesterday tomorrow none true false".split()  # noqa: SIM905 - a list of words reads best as words
+_OTHERS = (  # noqa: SIM905 - a list of words reads best as words
+    "user users agent ok okay yes thanks today yesterday tomorrow none true false nobody nothing neither either many another"
+    " everyone everybody everything someone somebody something anyone anybody anything"
+).split()
 _NO_NAMES = STOPWORDS | {*DAYS, *(f"{day}s" for day in DAYS), *MONTHS, *_OTHERS}
 _ROLE = re.compile(r"C[A-Z]O|QA|HR|VP|PR|PM")
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z][a-z0-9]+\w*")
