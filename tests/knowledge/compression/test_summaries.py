@@ -234,3 +234,40 @@ def test_the_command_shows_first_and_keeps_with_apply(config: Path, monkeypatch:
     assert "--apply keeps them" in run()
     assert "takes that back" in run("--apply")
     assert json.loads(run("--json"))["unchanged"] == 1
+
+
+def test_no_word_of_a_purged_memory_is_left_of_former_summaries(tmp_path: Path, clock: FixedClock) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", clock=clock) as alma:
+        kept, undone, purged = (
+            alma.add_domain_knowledge("dev", "ops", f"{FILLER}Item {name} must not be sold. {FILLER}").id
+            for name in ("alpha", "beta", "zanzibar")
+        )
+        clock.advance(days=60)
+        keep(alma, preserve_high_confidence=False)
+        alma.forget("dev", memory_ids=[purged])
+        keep(alma, preserve_high_confidence=False)  # the week and the domain have no word of it any more, but had
+
+        alma.purge([purged])
+        alma.compact()
+        assert "alpha" in texts(alma, level="memory")
+
+        seq = alma.compress(strategy="truncate", preserve_high_confidence=False, dry_run=False).journal_seq
+        assert seq is not None
+        alma.undo(seq - 1)
+        alma.purge([undone])
+        alma.compact()
+        assert alma.get(kept)
+    files = b"".join(each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
+    assert (b"zanzibar" in files, b"beta" in files, b"alpha" in files) == (False, False, True)
+
+
+def test_of_two_callers_at_once_one_keeps_the_summaries(alma: ALMA, talks: list[str]) -> None:
+    def compress_too(prompt: str) -> str:
+        alma.compress(dry_run=False)
+        return ""
+
+    report = alma.compress(dry_run=False, llm=compress_too)
+
+    assert report.journal_seq is None
+    assert len(read_summaries(alma, "dev")) == len(talks)
+    assert alma.verify().problems == ()

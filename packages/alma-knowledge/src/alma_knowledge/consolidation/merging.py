@@ -109,9 +109,13 @@ def merge(room: Room, found: Found, names: Mapping[str, Mapping[str, Any]], *, a
 
 
 def _lasting(write: Write, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Returns those records of which all memories that they speak of are there."""
+    """Returns those records of which all memories that they speak of are there, and that no other caller wrote meanwhile."""
     there = write.stored.find({one for body in records.values() for one in body["references"]})
-    return {name: body for name, body in records.items() if all(one in there for one in body["references"])}
+    now = {
+        kind: write.stored.record(kind, [key for one, key in records if one == kind]) for kind in {kind for kind, _ in records}
+    }
+    left = {(kind, key): body for (kind, key), body in records.items() if not now[kind][key][0]}
+    return {name: body for name, body in left.items() if all(one in there for one in body["references"])}
 
 
 def unite(union: Union, *, at: int) -> AnyMemory:
