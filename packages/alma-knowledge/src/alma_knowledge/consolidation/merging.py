@@ -25,6 +25,8 @@ APART = "consolidation.apart"
 UNSURE = "consolidation.unsure"
 """Kind of those of pairs that a person may judge."""
 MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
+EXTRACTED = "extracted"
+"""Key of the metadata of a fact of a conversation, with which it is purged."""
 _COUNTS = ("occurrence_count", "success_count")
 
 
@@ -64,8 +66,12 @@ class Written(NamedTuple):
 
 
 def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
-    """Returns memories that say the same, the one that stays first: that of the best source, then of most evidence, then the oldest."""
-    return sorted(memories, key=lambda one: (not _is_vouched_for(one), -(one.trials or 0.0), one.created_at, one.id))
+    """Returns memories that say the same, the one that stays first: that of the best source, then one that goes with no conversation, then that of
+    most evidence, then the oldest."""
+    return sorted(
+        memories,
+        key=lambda one: (not _is_vouched_for(one), EXTRACTED in one.metadata, -(one.trials or 0.0), one.created_at, one.id),
+    )
 
 
 def check_words(room: Room, union: Union) -> tuple[Union, str | None]:
