@@ -154,16 +154,3 @@ def test_a_lesson_goes_with_each_run_that_it_has_words_of(alma: ALMA, play: Play
     (lesson,) = alma.reflect("dev", llm=model, dry_run=False).lessons
 
     assert wrong.outcome_id in lesson.cites
-
-
-def test_of_two_callers_at_once_one_notes_the_lessons(alma: ALMA, play: Play) -> None:
-    for good in (False, True) * 6:
-        play("build the image 4.2", *(["run the smoke tests"] if good else []), good=good)
-
-    def reflect_too(prompt: str) -> str:
-        alma.reflect("dev", dry_run=False)
-        return json.dumps({"lessons": []})
-
-    result = alma.reflect("dev", llm=reflect_too, dry_run=False)
-
-    assert (result.journal_seq, len(alma.reflect("dev").known)) == (None, 1)
