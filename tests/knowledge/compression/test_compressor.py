@@ -2,6 +2,7 @@
 
 import json
 import re
+from time import process_time
 from typing import Any
 
 import pytest
@@ -149,3 +150,13 @@ def test_a_batch_keeps_its_order() -> None:
 def test_what_cannot_be_compressed_is_an_error(content: Any, level: str | None) -> None:
     with pytest.raises(ValidationError):
         MemoryCompressor().compress(content, level)
+
+
+@pytest.mark.parametrize("unit", ["a-", "1.", "1,", "-", "/", "#"])
+def test_a_text_of_one_endless_word_is_read_in_linear_time(unit: str) -> None:
+    lies = MemoryCompressor(llm_client=lambda prompt: json.dumps({"summary": unit * 50_000}))
+
+    begun = process_time()
+    lies.compress(unit * 100_000)
+
+    assert process_time() - begun < 20  # minutes if each sign were a beginning

@@ -234,3 +234,38 @@ def test_the_command_shows_first_and_keeps_with_apply(config: Path, monkeypatch:
     assert "--apply keeps them" in run()
     assert "takes that back" in run("--apply")
     assert json.loads(run("--json"))["unchanged"] == 1
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+def test_no_word_of_a_purged_memory_is_left_of_former_summaries(tmp_path: Path, clock: FixedClock, *, is_undone: bool) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", clock=clock) as alma:
+        _, purged = (
+            alma.add_domain_knowledge("dev", "ops", f"{FILLER}Item {name} costs {cost} EUR. {FILLER}", source="noted_by_agent").id
+            for name, cost in (("alpha", 3), ("zanzibar", 4))
+        )
+        clock.advance(days=60)
+        report = alma.compress(strategy="hierarchical", dry_run=False)
+        assert all("zanzibar" in each.text for each in report.summaries if each.level != "memory")
+        if is_undone:
+            assert report.journal_seq is not None
+            alma.undo(report.journal_seq - 1)
+        else:
+            alma.forget("dev", memory_ids=[purged])
+            keep(alma)  # the week and the domain have no word of it any more, but had
+
+        alma.purge([purged])
+        alma.compact()
+    files = b"".join(each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
+    assert (b"zanzibar" in files, b"alpha" in files) == (False, True)
+
+
+def test_of_two_callers_at_once_one_keeps_the_summaries(alma: ALMA, talks: list[str]) -> None:
+    def compress_too(prompt: str) -> str:
+        alma.compress(dry_run=False)
+        return ""
+
+    report = alma.compress(dry_run=False, llm=compress_too)
+
+    assert report.journal_seq is None
+    assert len(read_summaries(alma, "dev")) == len(talks)
+    assert alma.verify().problems == ()

@@ -186,3 +186,12 @@ def test_without_a_configured_model_none_is_asked(alma: ALMA, monkeypatch: pytes
 
     with pytest.raises(ConfigurationError, match="use_llm needs a language model"):
         alma.consolidate("dev", use_llm=True)
+
+
+def test_a_model_cannot_merge_away_a_name_that_only_one_has(alma: ALMA, fact: Fact) -> None:
+    for text in ("The checkout code is reviewed by Alice in the team.", "The team has someone who reviews checkout code."):
+        fact(text)
+    model = Model(same=[1])
+
+    assert consolidate(alma, model).merged_count == 0
+    assert not any("say the same" in prompt for prompt in model.prompts)

@@ -9,6 +9,7 @@ import pytest
 from alma import ALMA, MemoryNotFoundError, ValidationError
 from alma.consolidation import ConsolidationEngine
 from alma.events import MemoryEventType
+from alma.extraction import AutoLearner
 from alma.testing import FixedClock
 from alma.types import CustomMemoryType
 
@@ -268,3 +269,15 @@ def test_numbers_in_different_fields_of_an_own_kind_are_kept_apart(alma: ALMA) -
     result = alma.consolidate("dev", kind="limit", dry_run=False)
 
     assert (result.merged_count, [each["reason"] for each in result.kept_apart]) == (1, ["another domain, category or value"])
+
+
+def test_a_fact_of_a_conversation_gives_way_to_one_that_an_agent_noted(alma: ALMA, fact: Fact) -> None:
+    said = "The staging server is in Frankfurt."
+    talk = alma.add_conversation([("Helena", said)], "dev", "monday").id
+    told = AutoLearner(alma).learn_from_conversation([{"role": "user", "content": said}], "dev", conversation_id=talk)
+    taken = alma.get(told["committed"][0]["id"])
+    noted = fact(said, domain=taken.domain, source="noted_by_agent")
+
+    assert alma.consolidate("dev", dry_run=False).merge_details[0]["merged_into"] == noted
+    alma.purge([talk])
+    assert alma.get(noted).text == said

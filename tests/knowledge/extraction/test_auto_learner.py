@@ -19,6 +19,7 @@ from alma.extraction import (
     add_auto_learning_to_alma,
     create_extractor,
 )
+from alma_integration import open_records
 from facade import StoredIn
 
 MARCH, APRIL, MAY = (datetime(2026, month, 2, tzinfo=UTC) for month in (3, 4, 5))
@@ -343,3 +344,11 @@ def test_a_conversation_that_is_not_stored_is_no_source(alma: ALMA) -> None:
     with pytest.raises(MemoryNotFoundError):
         AutoLearner(alma).learn_from_conversation(LONG, "helena", conversation_id="none")
     assert alma.list_memories() == []
+
+
+def test_a_record_of_one_agent_takes_no_memory_of_another_with_it(alma: ALMA) -> None:
+    own, theirs = (alma.add_domain_knowledge(agent, "ops", "The build takes 40 minutes.").id for agent in ("dev", "other"))
+    open_records(alma, "knowledge.source").put("forged", {"agent": "dev", "references": [own], "made": [theirs]})
+
+    assert alma.purge([own], agent="dev").memory_ids == (own,)
+    assert alma.get(theirs).text == "The build takes 40 minutes."

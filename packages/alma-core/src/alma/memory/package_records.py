@@ -33,8 +33,9 @@ class Records:
 
     They are part of the project's journal: `undo`, `export`, `import_from`, `migrate` and `verify` cover them. Secrets in a body are
     replaced before it is stored. A body's `agent` and `user_id`, where it has them, say whose it is: an export of that agent or user
-    contains it, and `forget_user` erases it. Its `references`, a list of ids, say which memories it speaks of: where one of them is
-    purged, the record is erased with it, and with it the memories that its `made` lists. `ValidationError` for an id that the project does not have.
+    contains it, and `forget_user` erases it. Its `references`, a list of ids, say which memories it speaks of: where one that it names or ever
+    named is purged, the record is erased with it, and with it the memories of its own agent and user that its `made` lists. `ValidationError` for
+    an id that the project does not have.
     """
 
     _room: Room

@@ -24,9 +24,9 @@ other words .73 and .69."""
 
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]+")
 _ENDS = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
-_MEASURED = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:]*\s?(?:%|°|[A-Za-z]{1,12}\b)|[$€£]\d[\d.,]*")
-_PATH = re.compile(
-    r"(?<![\w/])(?:[\w.-]+)?(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|js|ts|json|ya?ml|toml|sql|sh|txt|cfg|ini|html?|css|go|rs|java)\b"
+_MEASURED = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:]{0,40}\s?(?:%|°|[A-Za-z]{1,12}\b)|[$€£]\d[\d.,]*")
+_PATH = re.compile(  # parts are bounded, so that a text of one endless word takes linear time
+    r"(?<![\w/])(?:[\w.-]{1,80})?(?:/[\w.-]+)+|\b[\w-]{1,80}\.(?:py|md|js|ts|json|ya?ml|toml|sql|sh|txt|cfg|ini|html?|css|go|rs|java)\b"
 )
 
 

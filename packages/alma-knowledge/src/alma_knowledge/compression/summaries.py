@@ -228,9 +228,11 @@ def truncate(text: str) -> str:
 def _store(
     room: Room, nodes: Sequence[_Node], known: Mapping[str, tuple[int, Mapping[str, Any]]], how: CompressionStrategy, actor: str
 ) -> int | None:
-    """Stores summaries in one journal record, those whose sources are all still there."""
+    """Stores summaries in one journal record, those whose sources are all still there, and that no other caller wrote meanwhile."""
     with room.project.write(actor=actor, operation=OPERATION, at=room.now()) as write:
         there = write.stored.find({one.id for node in nodes for one in node.memories})
-        kept = [node for node in nodes if all(one.id in there for one in node.memories)]
-        write.put_records({(KIND, node.key): (known.get(node.key, (0, {}))[0], node.body(how)) for node in kept})
+        now = {key: version for key, (version, _) in write.stored.record(KIND, [node.key for node in nodes]).items()}
+        read = {node.key: known.get(node.key, (0, {}))[0] for node in nodes}
+        kept = [node for node in nodes if now[node.key] == read[node.key] and all(one.id in there for one in node.memories)]
+        write.put_records({(KIND, node.key): (read[node.key], node.body(how)) for node in kept})
         return write.seq if kept else None

@@ -36,7 +36,7 @@ from alma_knowledge.consolidation.naming import name_ways
 from alma_knowledge.consolidation.results import Apart, ConsolidationResult, Merge
 from alma_knowledge.consolidation.sameness import Verdict
 from alma_knowledge.consolidation.stated import Stated, read_stated
-from alma_knowledge.llm import MeteredLLM, as_llm
+from alma_knowledge.llm import MeteredLLM, as_llm, find_lost
 from alma_knowledge.llm.configured import open_llm
 from alma_learning.background import scale
 
@@ -213,9 +213,14 @@ def _find(
 
 
 def _judge(room: Room, judge: ModelJudge, pairs: Sequence[tuple[Stated, Stated]]) -> list[bool]:
-    """Returns which pairs say the same, as a model judges; those whose merge a person undid do not."""
+    """Returns which pairs say the same, as a model judges; those whose merge a person undid, or would lose a number or name, do not."""
     undone = find_undone(room, {each.memory.id for pair in pairs for each in pair})
-    left = [place for place, pair in enumerate(pairs) if frozenset(each.memory.id for each in pair) not in undone]
+    left = [
+        place
+        for place, (one, other) in enumerate(pairs)
+        if frozenset((one.memory.id, other.memory.id)) not in undone
+        and not (find_lost(one.shown, [other.shown]) or find_lost(other.shown, [one.shown]))
+    ]
     answers = dict(zip(left, judge.judge([pairs[place] for place in left]), strict=True))
     return [answers.get(place, False) for place in range(len(pairs))]
 

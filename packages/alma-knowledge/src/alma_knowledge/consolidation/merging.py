@@ -25,6 +25,8 @@ APART = "consolidation.apart"
 UNSURE = "consolidation.unsure"
 """Kind of those of pairs that a person may judge."""
 MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
+EXTRACTED = "extracted"
+"""Key of the metadata of a fact of a conversation, with which it is purged."""
 _COUNTS = ("occurrence_count", "success_count")
 
 
@@ -64,8 +66,12 @@ class Written(NamedTuple):
 
 
 def choose_survivor(memories: Iterable[AnyMemory]) -> list[AnyMemory]:
-    """Returns memories that say the same, the one that stays first: that of the best source, then of most evidence, then the oldest."""
-    return sorted(memories, key=lambda one: (not _is_vouched_for(one), -(one.trials or 0.0), one.created_at, one.id))
+    """Returns memories that say the same, the one that stays first: that of the best source, then one that goes with no conversation, then that of
+    most evidence, then the oldest."""
+    return sorted(
+        memories,
+        key=lambda one: (not _is_vouched_for(one), EXTRACTED in one.metadata, -(one.trials or 0.0), one.created_at, one.id),
+    )
 
 
 def check_words(room: Room, union: Union) -> tuple[Union, str | None]:
@@ -109,9 +115,13 @@ def merge(room: Room, found: Found, names: Mapping[str, Mapping[str, Any]], *, a
 
 
 def _lasting(write: Write, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Returns those records of which all memories that they speak of are there."""
+    """Returns those records of which all memories that they speak of are there, and that no other caller wrote meanwhile."""
     there = write.stored.find({one for body in records.values() for one in body["references"]})
-    return {name: body for name, body in records.items() if all(one in there for one in body["references"])}
+    now = {
+        kind: write.stored.record(kind, [key for one, key in records if one == kind]) for kind in {kind for kind, _ in records}
+    }
+    left = {(kind, key): body for (kind, key), body in records.items() if not now[kind][key][0]}
+    return {name: body for name, body in left.items() if all(one in there for one in body["references"])}
 
 
 def unite(union: Union, *, at: int) -> AnyMemory:

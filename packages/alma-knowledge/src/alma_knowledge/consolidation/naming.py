@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from alma.memory.room import Room
 from alma.types.kinds import MemoryType
 from alma.types.package_records import references_in
+from alma.types.provenance import FLAGGED, flagged
 from alma.types.strategies import WAY_NAME
 from alma_knowledge.consolidation.judging import ModelJudge
 from alma_knowledge.llm import LLMError, ask_for, fence, find_invented
@@ -90,12 +91,13 @@ def _read_kinds(room: Room, agent: str) -> list[list[str]]:
 
 
 def _find_sources(room: Room, agent: str) -> dict[str, str]:
-    """Returns for each wording that an agent may read an outcome that has it."""
+    """Returns for each wording that an agent may read an outcome that has it. Suspicious wordings are left out."""
     scope, found = room.scopes.readable(agent=agent, user_id=None), dict[str, str]()
     rows = scope.of_kinds([MemoryType.OUTCOME])
     for one in room.project.outcomes(rows) if rows else ():
-        if not one.is_archived:
-            found[one.body.get("strategy_used", "")] = one.id
+        wording = str(one.body.get("strategy_used", ""))
+        if not one.is_archived and FLAGGED not in flagged(one.body.get("metadata", {}), wording):
+            found[wording] = one.id
     return found
 
 

@@ -10,6 +10,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict, compare
+from alma_knowledge.reflection.results import is_lesson_id
 from alma_learning import normalise
 from alma_learning.wording import read_wording
 
@@ -51,8 +52,9 @@ def text_fields(memory: AnyMemory) -> tuple[str, ...]:
 
 
 def read_stated(memory: AnyMemory) -> Stated | None:
-    """Returns a memory as it is compared; `None` for one that is never merged: suspicious, or learned from outcomes."""
-    if memory.metadata.get(FLAGGED) or memory.metadata.get("learned"):
+    """Returns a memory as it is compared; `None` for one that is never merged: suspicious, learned from outcomes, or a lesson, which goes with
+    the outcomes that it was made of."""
+    if memory.metadata.get(FLAGGED) or memory.metadata.get("learned") or is_lesson_id(memory.id):
         return None
     fields: Mapping[str, Any] = memory.fields if isinstance(memory, CustomMemory) else {}
     if isinstance(memory, CustomMemory):

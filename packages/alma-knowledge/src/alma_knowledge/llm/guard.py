@@ -25,7 +25,7 @@ _JOINING = {"only": {"exclusively", "solely", "just"}, "if": {"when", "whenever"
 SPEAKERS = frozenset({"agent", "assistant", "people", "person", "team", "user", "users"})
 """Who may begin a text about a conversation without being named in it."""
 
-_TOKEN = re.compile(r"[#@~/.\\$-]*\w+(?:[./\\:@_#'’+-]+\w+)*")
+_TOKEN = re.compile(r"(?<![#@~/.\\$-])[#@~/.\\$-]*\w+(?:[./\\:@_#'’+-]+\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _PARTS = re.compile(r"[\W_]+")
 

@@ -82,9 +82,9 @@ def _object(said: _Said, runs: Sequence[Run]) -> Iterator[str]:
         yield f"it cites no run that {'succeeded' if said.do else 'failed'}"
         return
     sources = [run.said for run in cited]
-    known = set(telling(words_and_numbers("\n".join(sources))[0]))
+    known = _words("\n".join(sources))
     for text in (said.title, said.when, action, said.because):
-        words = set(telling(words_and_numbers(text)[0]))
+        words = _words(text)
         for wrong in find_invented(text, sources, given=_ORDER):
             yield f"not in the cited runs: {wrong}"
         if len(words - known) > MOST_STRANGE * len(words):
@@ -99,9 +99,22 @@ def _lesson(said: _Said, runs: Sequence[Run]) -> Lesson:
         do=_flat(said.do) if said.do else None,
         avoid=_flat(said.avoid) if said.avoid else None,
         because=_flat(said.because),
-        cites=tuple(dict.fromkeys(runs[number - 1].id for number in said.cites)),
+        cites=tuple(_find_sources(said, runs)),
         method="llm",
     )
+
+
+def _find_sources(said: _Said, runs: Sequence[Run]) -> dict[str, None]:
+    """Returns the ids of the runs that a lesson cites, and of each other one that was shown and has a word of it that none of these has: purging any
+    of them purges the lesson."""
+    cited = [runs[number - 1] for number in said.cites]
+    words = _words("\n".join((said.title, said.when, said.do or "", said.avoid or "", said.because)))
+    strange = words - _words("\n".join(run.said for run in cited))
+    return dict.fromkeys(run.id for run in (*cited, *runs) if run in cited or strange & _words(run.said))
+
+
+def _words(text: str) -> set[str]:
+    return set(telling(words_and_numbers(text)[0]))
 
 
 def _flat(text: str) -> str:

@@ -52,7 +52,7 @@ class Difference:
 def find_differences(kinds: Sequence[Sequence[Run]]) -> list[list[Difference]]:
     """Returns the differences within each kind of task, the clearest first, at most `MOST_LESSONS` of each.
 
-    An action is tested by `test_exactly`, at a level divided by the number of tests of all kinds that could reach it (Tarone 1990, "A modified
+    An action is tested by `compute_p`, at a level divided by the number of tests of all kinds that could reach it (Tarone 1990, "A modified
     Bonferroni method for discrete data", Biometrics 46). Once a difference is found the others are tested among runs that are alike in it, so
     that what only accompanies it is not found, too.
     """
@@ -62,7 +62,7 @@ def find_differences(kinds: Sequence[Sequence[Run]]) -> list[list[Difference]]:
     return [_find(runs, actions, level) for runs, actions in zip(kinds, having, strict=True)]
 
 
-def test_exactly(strata: Iterable[tuple[int, int, int, int]]) -> tuple[float, float]:
+def compute_p(strata: Iterable[tuple[int, int, int, int]]) -> tuple[float, float]:
     """Returns the two-sided p-value that success is independent of an action within strata, and the least that it could be.
 
     A stratum is successes and runs with the action, successes and runs without. Given its margins the number of successes with the action is
@@ -124,7 +124,7 @@ def _test(runs: Sequence[Run], ids: frozenset[str], known: Sequence[frozenset[st
         place = 0 if run.id in ids else 2
         count[place] += run.is_success
         count[place + 1] += 1
-    return test_exactly((each[0], each[1], each[2], each[3]) for each in counts.values())
+    return compute_p((each[0], each[1], each[2], each[3]) for each in counts.values())
 
 
 def _describe(runs: Sequence[Run], key: str, ids: frozenset[str], p: float) -> Difference:

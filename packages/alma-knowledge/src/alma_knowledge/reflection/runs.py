@@ -7,6 +7,7 @@ from typing import Any
 from alma.memory.episodes.records import stored_steps
 from alma.memory.room import Room
 from alma.text import normalised, one_line, shortened
+from alma.types.episodes import EPISODE
 from alma.types.kinds import MemoryType
 from alma.types.provenance import FLAGGED, flagged
 from alma.types.stored import RecordedOutcome
@@ -32,8 +33,13 @@ class Kind:
     wordings: Mapping[str, str]
 
 
-def read_kinds(room: Room, agent: str, task_type: str | None) -> tuple[list[Kind], dict[str, float]]:
-    """Returns the kinds of task of an agent, and the worths of its runs of all kinds by outcome. Runs that were recorded for a user are left out."""
+Worths = Mapping[str, float]
+"""How far runs of one kind of task succeeded, from 0 to 1, by their outcomes."""
+
+
+def read_kinds(room: Room, agent: str, task_type: str | None) -> tuple[list[Kind], list[Worths]]:
+    """Returns the kinds of task of an agent, and the worths of its runs, a mapping for each kind of all types. Runs that were recorded for a user
+    are left out."""
     scope = room.scopes.readable(agent=agent, user_id=None)
     own = [row for row, one in scope.by_row.items() if _is_own(one, agent)]
     with room.projections.of(scope, reader=agent, user=None) as view:
@@ -41,15 +47,20 @@ def read_kinds(room: Room, agent: str, task_type: str | None) -> tuple[list[Kind
         stored = [one for one in room.project.outcomes(own) if _is_run(one)] if own else []
     whole = [one for one in stored if one.successes in (0.0, 1.0)]
     kinds = [
-        _read(room, table.task_type, [one for one in whole if table.holds(one.id)][-MOST_RUNS:])
+        _read(room, agent, table.task_type, [one for one in whole if table.holds(one.id)][-MOST_RUNS:])
         for table in tables
         if task_type in (None, table.task_type)
     ]
-    return kinds, {one.id: one.successes or 0.0 for one in stored}
+    return kinds, [{one.id: one.successes or 0.0 for one in stored if table.holds(one.id)} for table in tables]
 
 
 def _is_own(partition: Any, agent: str) -> bool:
     return partition.kind == MemoryType.OUTCOME and partition.agent == agent and partition.user_id is None
+
+
+def is_episode_of(opening: Mapping[str, Any], agent: str) -> bool:
+    """Returns True for an episode that an agent began for no user. The metadata of an outcome may name another one."""
+    return opening.get("agent") == agent and opening.get("user_id") is None
 
 
 def _is_run(one: RecordedOutcome) -> bool:
@@ -57,9 +68,10 @@ def _is_run(one: RecordedOutcome) -> bool:
     return one.successes is not None and not one.is_archived and "step" not in one.body.get("metadata", {})
 
 
-def _read(room: Room, task_type: str | None, outcomes: Sequence[RecordedOutcome]) -> Kind:
+def _read(room: Room, agent: str, task_type: str | None, outcomes: Sequence[RecordedOutcome]) -> Kind:
     episodes = [one.body.get("metadata", {}).get("episode_id") for one in outcomes]
-    steps = stored_steps(room, dict.fromkeys(each for each in episodes if isinstance(each, str)))
+    openings = room.project.record(EPISODE, dict.fromkeys(each for each in episodes if isinstance(each, str)))
+    steps = stored_steps(room, [key for key, (_, opening) in openings.items() if is_episode_of(opening, agent)])
     wordings: dict[str, str] = {}
     runs = [_run(one, steps.get(str(episode), ()), wordings) for one, episode in zip(outcomes, episodes, strict=True)]
     return Kind(task_type, runs, wordings)

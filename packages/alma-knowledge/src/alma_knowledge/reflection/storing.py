@@ -19,7 +19,8 @@ from alma.types.package_records import MADE, references_in
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict as Sameness
 from alma_knowledge.consolidation.sameness import compare
-from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED, Evidence, Lesson, Rejected
+from alma_knowledge.reflection.results import CANDIDATE, LIKELY, OWN_VERSION, RETIRED, Evidence, Lesson, Rejected, is_lesson_id
+from alma_knowledge.reflection.runs import Worths, is_episode_of
 from alma_learning import interval, normalise
 from alma_learning.estimate import HALF_LIFE
 from alma_learning.proof import LEAST_TASKS, LEVEL
@@ -32,9 +33,6 @@ OPERATION = "reflect"
 CONFIDENCE = 0.5
 SOURCE = "agent"
 """A lesson is the agent's own word, whoever judged the runs."""
-
-OWN_VERSION = 8
-"""Version of the UUIDs of lessons, which no other memory has."""
 
 NAMED = "lesson"
 """Key of the metadata of a lesson's memory: its title, reason and method."""
@@ -49,10 +47,10 @@ class Kept:
     is_retired: bool
 
 
-def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, Kept]:
-    """Returns an agent's lessons by the key of their record, with their evidence. `worths` are those of its runs, by outcome."""
+def read_kept(room: Room, agent: str, worths: Sequence[Worths]) -> dict[str, Kept]:
+    """Returns an agent's lessons by the key of their record, with their evidence. `worths` are those of its runs, a mapping a kind of task."""
     found = {key: (version, body) for key, version, body in room.project.records(KIND) if version and _is_own(body, agent)}
-    evidence = read_evidence(room, {str(body.get("memory_id")): references_in(body) for _, body in found.values()})
+    evidence = read_evidence(room, agent, {str(body.get("memory_id")): references_in(body) for _, body in found.values()}, worths)
     kept = {}
     for key, (version, body) in found.items():
         own = evidence.get(str(body.get("memory_id")), ())
@@ -62,7 +60,7 @@ def read_kept(room: Room, agent: str, worths: Mapping[str, float]) -> dict[str, 
             do=body.get("do"),
             avoid=body.get("avoid"),
             cites=tuple(one for one in references_in(body) if one != body.get("memory_id")),
-            status=RETIRED if body.get("is_retired") else judge(own, _rate_of_others(worths, own)),
+            status=RETIRED if body.get("is_retired") else judge(own),
             evidence=Evidence(sum(each.worth for each in own), len(own)),
             **texts,
         )
@@ -76,33 +74,31 @@ def _is_own(body: Mapping[str, Any], agent: str) -> bool:
     return is_one and body.get("agent") == agent and is_lesson_id(str(body.get("memory_id")))
 
 
-def is_lesson_id(memory_id: str) -> bool:
-    """Returns True for an id that only lessons have."""
-    return memory_id[14:15] == str(OWN_VERSION)
-
-
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A judged episode in which a lesson was shown and cited."""
+    """A judged episode in which a lesson was shown and cited. `base` is the rate of success of like tasks without the lesson."""
 
     at: int
     outcome: str
     task: str
     worth: float
     is_own_word: bool
+    base: float = 0.5
 
 
-def read_evidence(room: Room, made_of: Mapping[str, Collection[str]]) -> Mapping[str, Sequence[Cited]]:
-    """Returns the judged episodes in which lessons were shown and cited, oldest first, by the id of the lesson.
+def read_evidence(
+    room: Room, agent: str, made_of: Mapping[str, Collection[str]], worths: Sequence[Worths]
+) -> Mapping[str, Sequence[Cited]]:
+    """Returns the judged episodes of an agent in which lessons were shown and cited, oldest first, by the id of the lesson.
 
-    `made_of` has the outcomes that each lesson was made of: these are none of its evidence.
+    `made_of` has the outcomes that each lesson was made of: these are none of its evidence, nor are episodes for a user.
     """
     found = defaultdict[str, list[Cited]](list)
     endings = {key: body for key, _, body in room.project.records(END) if made_of.keys() & set(body.get("credited", ()))}
     for key, (_, opening) in room.project.record(EPISODE, endings).items():
         ending = endings[key]
         worth = WORTH.get(Verdict(ending["outcome"])) if ending.get("outcome") in set(Verdict) else None
-        shown = {one[0] for one in opening.get("shown", ())}
+        shown = {one[0] for one in opening.get("shown", ())} if is_episode_of(opening, agent) else set()
         for one in made_of.keys() & shown & set(ending["credited"]):
             if worth is not None and ending.get("outcome_id") not in made_of[one]:
                 is_own = ending.get("verdict_source") in OWN_WORD
@@ -111,32 +107,39 @@ def read_evidence(room: Room, made_of: Mapping[str, Collection[str]]) -> Mapping
                         int(ending["ended_at"]), str(ending.get("outcome_id")), normalise(str(opening.get("task"))), worth, is_own
                     )
                 )
-    return {key: sorted(each, key=lambda one: one.at) for key, each in found.items()}
+    return {key: _with_bases(sorted(each, key=lambda one: one.at), worths) for key, each in found.items()}
 
 
-def _rate_of_others(worths: Mapping[str, float], cited: Iterable[Cited]) -> float:
-    """Returns the rate of success of the runs that did not cite a lesson; a half without any."""
+def _with_bases(cited: Sequence[Cited], worths: Sequence[Worths]) -> list[Cited]:
+    """Returns episodes with the rate of the runs of their kind of task that did not cite the lesson, of all kinds where there are none."""
     citing = {one.outcome for one in cited}
-    others = [worth for key, worth in worths.items() if key not in citing]
-    return sum(others) / len(others) if others else 0.5
+    others = [[worth for key, worth in each.items() if key not in citing] for each in worths]
+    usual = _mean([worth for each in others for worth in each], 0.5)
+    bases = {key: _mean(left, usual) for each, left in zip(worths, others, strict=True) for key in citing & each.keys()}
+    return [replace(one, base=bases.get(one.outcome, usual)) for one in cited]
 
 
-def judge(cited: Sequence[Cited], base: float) -> str:
-    """Returns what evidence makes of a lesson, oldest first. `base` is the agent's rate of success without it.
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
 
-    Likely: of one vote for each task, its first by more than an agent's own word, at least three, and more of them are successes than `base`
-    explains, at every look with at most 5 % of error: see `_log_e`. Retired: later runs count more (half as much after 8), their rate is at
-    most `base`, and its whole 95 % interval (`alma_learning.estimate.bound`) below `base` or a half.
+
+def judge(cited: Sequence[Cited]) -> str:
+    """Returns what evidence makes of a lesson, oldest first.
+
+    Likely: of one vote for each task, its first by more than an agent's own word, at least three, and more of them are successes than the rate
+    without it explains, at every look with at most 5 % of error: see `_log_e`. Retired: later runs count more (half as much after 8), their
+    rate is at most that without it, and its whole 95 % interval (`alma_learning.estimate.bound`) below that or a half.
     """
     weights = [0.5 ** (age / HALF_LIFE) for age in range(len(cited) - 1, -1, -1)]
     won, trials = sum(w * one.worth for w, one in zip(weights, cited, strict=True)), sum(weights)
+    base = sum(w * one.base for w, one in zip(weights, cited, strict=True)) / (trials or 1.0)
     if trials and won <= base * trials and interval(won, trials)[1] < max(base, 0.5):
         return RETIRED
-    votes: dict[str, float] = {}
+    votes: dict[str, Cited] = {}
     for one in cited:
         if not one.is_own_word:
-            votes.setdefault(one.task, one.worth)
-    successes = sum(votes.values())
+            votes.setdefault(one.task, one)
+    successes, base = sum(one.worth for one in votes.values()), _mean([one.base for one in votes.values()], 0.5)
     is_better = successes > base * len(votes) and _log_e(successes, len(votes) - successes, base) >= -math.log(LEVEL)
     return LIKELY if is_better and len(votes) >= LEAST_TASKS else CANDIDATE
 
@@ -223,25 +226,28 @@ def store(
 ) -> tuple[int | None, list[Lesson]]:
     """Stores lessons and retires others in one journal record, and returns its number and what was stored.
 
-    A lesson that rests on an outcome which is gone meanwhile is left out.
+    A lesson that rests on an outcome which is gone meanwhile is left out, and so is one that another caller stored or retired.
     """
     if not entries and not retired:
         return None, []
     vectors, at, done = embed(room, [entry for _, entry in entries.values()]), room.now(), list[Lesson]()
     with room.project.write(actor=agent, operation=OPERATION, at=at) as write:
         there = write.stored.find({one for lesson, _ in entries.values() for one in lesson.cites})
+        now = {key: version for key, (version, _) in write.stored.record(KIND, [*entries, *retired]).items()}
         for key, (lesson, entry) in entries.items():
-            if all(one in there for one in lesson.cites):
+            if not now[key] and all(one in there for one in lesson.cites):
                 put(write, entry, vectors, at=at)
                 body = room.store.redaction.value(_body(agent, lesson))
                 write.put_record(KIND, key, body, version=0)
                 done.append(lesson)
         places = write.stored.find([each.lesson.id for each in retired.values()])
-        for key, each in retired.items():
+        left = {key: each for key, each in retired.items() if now[key] == each.version}
+        for key, each in left.items():
             write.put_record(KIND, key, {**_body(agent, each.lesson), "is_retired": True}, version=each.version)
-            if each.lesson.id in places and not places[each.lesson.id].is_archived:
+            place = places.get(each.lesson.id)
+            if place is not None and place.partition.agent == agent and not place.is_archived:
                 write.change_memory(each.lesson.id, archived_at=at)
-        return write.seq, done
+        return write.seq if done or left else None, done
 
 
 def _body(agent: str, lesson: Lesson) -> dict[str, Any]:

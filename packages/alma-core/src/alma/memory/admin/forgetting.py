@@ -1,6 +1,6 @@
 """Forgetting: archives stale or unwanted memories, and erases memories and users irrevocably."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,8 +68,8 @@ def forget(
         chosen = _choose_named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
     else:
         chosen = _choose_by_policy(room, owner, older_than_days, below_confidence)
-    if purge:
-        chosen.kinds.update(_made_of(room, chosen.kinds))
+    named = list(_package_records(room)) if purge and chosen.kinds else []
+    chosen.kinds.update(_made_of(room, chosen.kinds, named))
     report = _report_of(chosen.kinds, dry_run=dry_run).model_copy(update={"unknown": tuple(chosen.unknown)})
     if dry_run or not chosen.kinds:
         return report
@@ -80,7 +80,7 @@ def forget(
         _archive(room, (), owner or "", chosen.rules.values(), without_words=True)
     if not stored:
         return report.model_copy(update={"seq": room.project.head()})
-    purged = _purge(room, stored, _small_records(room, stored), report, actor=owner or "")
+    purged = _purge(room, stored, _small_records(room, stored, named), report, actor=owner or "")
     return purged.model_copy(update={"memory_ids": (*purged.memory_ids, *chosen.rules)})
 
 
@@ -103,11 +103,12 @@ def forget_user(room: Room, user_id: str, *, dry_run: bool = False) -> ForgetRep
                 records += _records_of_episode(name, row["body"].get("run_id"))
             elif is_of_package(kind):
                 records.append(key)
-    kinds |= _made_of(room, kinds)
+    named = list(_package_records(room))
+    kinds |= _made_of(room, kinds, named)
     report = _report_of(kinds, dry_run=dry_run)
     if dry_run or not (kinds or records):
         return report
-    return _purge(room, kinds, [*_small_records(room, kinds), *records], report, actor="")
+    return _purge(room, kinds, [*_small_records(room, kinds, named), *records], report, actor="")
 
 
 def users(room: Room) -> list[str]:
@@ -149,43 +150,51 @@ def _checked_limit(value: object, name: str, most: float) -> float | None:
     return float(value)
 
 
-def _choose_named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool) -> _Chosen:
+def _choose_named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool, user: object = None) -> _Chosen:
     """Returns the memories of these ids that may be forgotten, those in quarantine among them; with `with_former` also those that are
-    archived or only in the journal."""
+    archived or only in the journal; with `user` that user's preferences besides those of the owner."""
     places = room.project.find(ids)
     archived = [memory_id for memory_id, place in places.items() if place.is_archived]
     doubtful = {memory_id for memory_id, (version, _) in room.project.record(QUARANTINE, archived).items() if version}
     found = {
         memory_id: place.partition.kind
         for memory_id, place in places.items()
-        if owner in (None, place.partition.agent) and (with_former or not place.is_archived or memory_id in doubtful)
+        if (owner in (None, place.partition.agent) or (place.partition.agent is None and place.partition.user_id == user))
+        and (with_former or not place.is_archived or memory_id in doubtful)
     }
     gone = [memory_id for memory_id in ids if memory_id not in places]
     known = find_rules(room, gone, with_archived=with_former)
     rules = {key: rule for key, rule in known.items() if owner in (None, agent_in(rule.record.owner))}
     if with_former:
-        found |= _former_kinds(room, [key for key in gone if key not in rules], owner)
+        found |= _former_kinds(room, [key for key in gone if key not in rules], owner, user)
     found |= {key: rule.kind.value for key, rule in rules.items()}
     kinds = {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
     return _Chosen(kinds, rules, [memory_id for memory_id in ids if memory_id not in found])
 
 
-def _made_of(room: Room, kinds: Mapping[str, str]) -> dict[str, str]:
-    """Returns the kinds of the memories that were made of these, and of those in turn, as records of packages say."""
-    with room.project.snapshot() as stored:
-        bodies = [record.body for record in stored.records() if is_of_package(record.kind) and MADE in record.body]
-    sources = [(set(references_in(body)), references_in(body, MADE)) for body in bodies]
-    found = dict(kinds)
-    while new := {each for ids, made in sources if not ids.isdisjoint(found) for each in made} - found.keys():
-        known = _choose_named(room, sorted(new), None, with_former=True).kinds
-        if not known:
-            break
+_Named = Sequence[tuple[str, Mapping[str, Any]]]
+"""Names and bodies of records of packages."""
+
+
+def _made_of(room: Room, kinds: Mapping[str, str], named: _Named) -> dict[str, str]:
+    """Returns the kinds of the memories that were made of these, and of those in turn, as records of packages say. A record speaks only for
+    memories of its own agent, and preferences of its own user."""
+    records = [body for _, body in named if MADE in body]
+    found, known = dict(kinds), dict(kinds)
+    while known:
+        made = defaultdict[tuple[str, object], set[str]](set)
+        for body in records:
+            if not known.keys().isdisjoint(references_in(body)):
+                made[str(body.get("agent")), body.get("user_id")].update({*references_in(body, MADE)} - found.keys())
+        known = {}
+        for (agent, user), ids in made.items():
+            known |= _choose_named(room, sorted(ids), agent, with_former=True, user=user).kinds
         found |= known
     return {key: kind for key, kind in found.items() if key not in kinds}
 
 
-def _former_kinds(room: Room, ids: Sequence[str], owner: str | None) -> dict[str, str]:
-    """Returns the kinds of memories whose creation was undone, as far as they were the owner's."""
+def _former_kinds(room: Room, ids: Sequence[str], owner: str | None, user: object) -> dict[str, str]:
+    """Returns the kinds of memories whose creation was undone, as far as they were the owner's, or preferences of the user."""
     first: dict[str, RowValues] = {}
     for change in _memory_changes(room, ids):
         row = change.after or change.before
@@ -194,7 +203,7 @@ def _former_kinds(room: Room, ids: Sequence[str], owner: str | None) -> dict[str
     return {
         memory_id: str(row["kind"])
         for memory_id, row in first.items()
-        if owner is None or (agent_in(row["owner"]) == owner and not row["is_user"])
+        if owner is None or (row["owner"] == user if row["is_user"] else agent_in(row["owner"]) == owner)
     }
 
 
@@ -205,8 +214,12 @@ def _memory_changes(room: Room, ids: Collection[str]) -> Iterator[Change]:
 
 
 def _rows_and_former_rows(room: Room) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yields what is stored and what the journal has of it: table, key, and the row, whole or the columns that a change names."""
+    """Yields rows as they are stored and as the journal has them: table, key, and the row, whole or the columns that a change names."""
     yield from ((stored.table, stored.key, stored.row) for stored in room.project.rows() if stored.row is not None)
+    yield from _former_rows(room)
+
+
+def _former_rows(room: Room) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for entry in room.project.entries():
         for change in entry.changes:
             yield from ((change.table, change.key, row) for row in (change.before, change.after) if row)
@@ -265,7 +278,7 @@ def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
     return PurgeReceipt(seq=erased.seq, surfaces=(*surfaces, *_UNCOUNTED), left=tuple(erased.left))
 
 
-def _small_records(room: Room, ids: Collection[str]) -> Iterator[str]:
+def _small_records(room: Room, ids: Collection[str], named: _Named) -> Iterator[str]:
     """Yields the keys of small records that repeat the memories: those of their ended episodes (an open one still needs them), the
     idempotency keys that they were learned under, and records of packages that refer to them."""
     origins = {(change.key, *_origin(change)): None for change in _memory_changes(room, ids)}
@@ -276,10 +289,16 @@ def _small_records(room: Room, ids: Collection[str]) -> Iterator[str]:
     for memory_id, _, key in origins:
         yield f"{QUARANTINE}/{memory_id}"
         yield from notes_of(room, memory_id, key)
+    yield from (name for name, body in named if not set(ids).isdisjoint(references_in(body)))
+
+
+def _package_records(room: Room) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the names and bodies of records of packages, as they are and as they ever were: the journal keeps the words of former ones."""
     with room.project.snapshot() as stored:
-        for record in stored.records():
-            if is_of_package(record.kind) and not set(ids).isdisjoint(references_in(record.body)):
-                yield f"{record.kind}/{record.key}"
+        yield from ((f"{each.kind}/{each.key}", each.body) for each in stored.records() if is_of_package(each.kind))
+    for table, name, row in _former_rows(room):
+        if table == "record" and is_of_package(name.partition("/")[0]) and row.get("body"):
+            yield name, row["body"]
 
 
 def _records_of_episode(episode: str, run_id: object) -> Iterator[str]:
