@@ -1,6 +1,6 @@
 """An update of a self-model as callers give it: nodes, edges and sentences, and which entities they mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
