@@ -1,5 +1,6 @@
 """A write: one call of the façade, one transaction, one journal record that lists every row it changed."""
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -25,7 +26,7 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_operation, hide_touched
+from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_key, hide_operation, hide_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.types.identity import Partition
 from alma.types.memories import AnyMemory, Memory, Passage
@@ -145,16 +146,20 @@ class Write(Lookups):
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it differs meanwhile, or does not exist."""
-        view, table, name = self._view(), TABLES["record"], f"{kind}/{key}"
-        raw = table.raw(view, name)
-        if raw is None or raw["version"] != version:
+        named = {"project": self.row, "kind": hide_key(self.seal, kind), "key": hide_key(self.seal, key)}
+        found = list(
+            self.session.all("record_take", {"of_version": version, **{f"of_{name}": value for name, value in named.items()}})
+        )
+        if not found:
             raise self._other_version(kind, key, version)
-        before = table.decoded(view, raw)
-        if before["body"] != body:
-            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
-        table.delete(view, raw)
+        ((sealed, since),) = found
         self._records.pop((kind, key), None)
-        self.changes.append(Change("record", name, before, None))
+        opened = json.loads(self.seal.open(sealed, place="record.body", row=(self.row, kind, key)))
+        if opened != body:  # the caller may go on with this write
+            self.session.insert("record_insert", {**named, "version": version, "body": sealed, "updated_at": since})
+            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
+        before = {"version": version, "body": opened, "updated_at": since}
+        self.changes.append(Change("record", f"{kind}/{key}", before, None))
 
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
         stored, _ = self.record(kind, [key])[key]

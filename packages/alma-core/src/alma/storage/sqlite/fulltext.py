@@ -45,13 +45,11 @@ class FTS5Index:
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Makes memories searchable."""
-        insertion = f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)"  # noqa: S608 - a number
-        connection_of(session).executemany(insertion, self._documents(memories))
+        self._write(session, f"INSERT INTO text_{project:d} (rowid, text) SELECT ", memories)
 
     def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Takes memories out again. The table keeps no text, so it gets the words again."""
-        deletion = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)"  # noqa: S608 - a number
-        connection_of(session).executemany(deletion, self._documents(memories))
+        self._write(session, f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) SELECT 'delete', ", memories)
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> Sequence[WordList]:
         """Returns where each stem stands: a limit counts each time that it stands somewhere."""
@@ -59,6 +57,12 @@ class FTS5Index:
         query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
         found = connection_of(session).execute(query, (json.dumps(list(terms_of(self._seal, stems))),))
         return [_word_list(np.fromstring(listed or "", dtype=np.int64, sep=","), limit) for (listed,) in found]
+
+    def _write(self, session: Session, statement: str, memories: Iterable[Searched]) -> None:
+        """Runs one statement for all documents of memories: before each, FTS5 would write what it gathered."""
+        if documents := list(self._documents(memories)):
+            columns = "json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
+            connection_of(session).execute(statement + columns, (json.dumps(documents),))
 
     def _documents(self, memories: Iterable[Searched]) -> Iterator[tuple[int, str]]:
         for memory, passages in memories:

@@ -166,6 +166,9 @@ MAIN_STATEMENTS: dict[str, ClauseElement] = {
     .values({name: given(name) for name in ("version", "body", "updated_at")})
     .where(*_record_key),
     "record_delete": sa.delete(RECORD).where(*_record_key),
+    "record_take": sa.delete(RECORD)
+    .where(*_record_key, RECORD.c.version == given("of_version"))
+    .returning(RECORD.c.body, RECORD.c.updated_at),
     # Texts, for full text.
     "passage_insert": inserting(PASSAGE, "row"),
     "texts": _texts.where(*_is_new_passage),
