@@ -16,6 +16,7 @@ def test_a_token_learns_what_it_may_do(client: Opening) -> None:
         "agent": "helena",
         "user_id": "*",
         "projects": ["shop"],
+        "project": "shop",
         "rights": ["read"],
         "source": "agent",
         "expires": None,

@@ -69,6 +69,7 @@ CALLS: Mapping[str, Call] = {
     "quarantined": Call("judge"),
     "release_quarantined": Call("judge", {"memory_ids": ["$memory"]}, ids=True),
     "journal": Call("read", query={"actor": "helena"}, reaches_all=True),
+    "consolidate": Call("forget", {"agent": "helena", "dry_run": False}, reaches_all=True),
     "undo": Call("forget", {"to": 0, "actor": "helena"}, reaches_all=True),
     "get_stats": Call("read", query={"agent": "helena"}),
     "review": Call("read", query={"agent": "helena"}, reaches_all=True),

@@ -214,7 +214,7 @@ class _Passages(LogicalTable):
 
 class _Usages(LogicalTable):
     name, every, number = "usage", "usage_rows", "memory"
-    insertion, updating, deletion = "usage_put", "usage_update", "usage_delete"
+    insertion, updating, deletion = "usage_insert", "usage_update", "usage_delete"
 
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("usage_of", memory_id=key)

@@ -141,6 +141,7 @@ MAIN_STATEMENTS: dict[str, ClauseElement] = {
     )
     .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
     .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
+    "usage_insert": inserting(USAGE),
     "usage_put": replacing(USAGE, "memory"),
     "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
     # Whole rows with their keys, for `logical`.
