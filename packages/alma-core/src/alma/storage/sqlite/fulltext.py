@@ -7,7 +7,7 @@ under twice its row number and the words of others one above, so that a document
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -60,16 +60,15 @@ class FTS5Index:
 
     def _write(self, session: Session, statement: str, memories: Iterable[Searched]) -> None:
         """Runs one statement for all documents of memories: before each, FTS5 would write what it gathered."""
-        if documents := list(self._documents(memories)):
-            columns = "json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
-            connection_of(session).execute(statement + columns, (json.dumps(documents),))
-
-    def _documents(self, memories: Iterable[Searched]) -> Iterator[tuple[int, str]]:
+        documents = []
         for memory, passages in memories:
             own, others = own_and_other(passages)
-            yield 2 * memory, " ".join(sorted(terms_of(self._seal, own)))
+            documents.append((2 * memory, " ".join(sorted(terms_of(self._seal, own)))))
             if others:
-                yield 2 * memory + 1, " ".join(sorted(terms_of(self._seal, others)))
+                documents.append((2 * memory + 1, " ".join(sorted(terms_of(self._seal, others)))))
+        if documents:
+            columns = "json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
+            connection_of(session).execute(statement + columns, (json.dumps(documents),))
 
 
 def create(connection: sqlite3.Connection, project: int) -> None:
