@@ -186,7 +186,13 @@ class View:
         """Returns the entity that an id or a name means. `MemoryNotFoundError` if there is none, `ValidationError` if there are several."""
         found = self.one(name)
         if found is None:
-            raise MemoryNotFoundError(f"no entity that this reader may see is named {quoted(name)}")
+            is_on = settings_of(self.rows.room.store.blocks.get("graph")).enabled
+            hint = (
+                ""
+                if is_on
+                else "; memories are read for entities by read_memories(), or with `graph: {enabled: true}` in the configuration"
+            )
+            raise MemoryNotFoundError(f"no entity that this reader may see is named {quoted(name)}{hint}")
         return found
 
     def type_of(self, entity: int) -> str:
