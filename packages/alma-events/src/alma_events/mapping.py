@@ -80,7 +80,7 @@ OPERATIONS: Mapping[str, Meaning] = {
     **dict.fromkeys(("learn", "add_user_preference", "add_domain_knowledge", "add_anti_pattern", "add_heuristic"), ONE),
     "episode_step": Meaning(makes_one=True),
     **dict.fromkeys(
-        ("learn_many", "add", "add_many", "add_conversation", "episode_begin", "edit", "release_quarantined"), SEVERAL
+        ("learn_many", "add", "add_many", "add_conversation", "episode_begin", "edit", "release_quarantined", "reflect"), SEVERAL
     ),
     "episode_end": Meaning(makes_one=True, ended=Type.EPISODE_ENDED),
     "episode_abandon": Meaning(ended=Type.EPISODE_ENDED),
@@ -94,7 +94,9 @@ OPERATIONS: Mapping[str, Meaning] = {
     UNDO: Meaning(made=Type.RESTORED, reason="undone"),
     PURGE: Meaning(made=Type.UPDATED),  # rows that a redaction stores anew
     IMPORT: Meaning(origin="import", reason="import"),
-    **dict.fromkeys(("episode_resume", "register_memory_type", "purge_rules", "compose_names", "upgrade", "rebuild"), SILENT),
+    **dict.fromkeys(
+        ("episode_resume", "register_memory_type", "purge_rules", "compose_names", "compress", "upgrade", "rebuild"), SILENT
+    ),
 }
 """Every operation of the core. Packages write records of their own kinds, whose name is the operation: see `meaning_of`."""
 
