@@ -10,7 +10,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, CustomMemory
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict, compare
-from alma_knowledge.reflection.results import is_lesson_id
+from alma_knowledge.lesson_ids import is_lesson_id
 from alma_learning import normalise
 from alma_learning.wording import read_wording
 

@@ -6,14 +6,6 @@ from typing import Any, TypedDict
 CANDIDATE, LIKELY, RETIRED = "candidate", "likely", "retired"
 """How far a lesson is believed. None is ever proven: a rule that outcomes prove is learned by itself."""
 
-OWN_VERSION = 8
-"""Version of the UUIDs of lessons, which no other memory has."""
-
-
-def is_lesson_id(memory_id: str) -> bool:
-    """Returns True for an id that only lessons have."""
-    return memory_id[14:15] == str(OWN_VERSION)
-
 
 class Rejected(TypedDict):
     """A lesson that was not taken, in words, and why."""

@@ -19,7 +19,8 @@ from alma.types.package_records import MADE, references_in
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict as Sameness
 from alma_knowledge.consolidation.sameness import compare
-from alma_knowledge.reflection.results import CANDIDATE, LIKELY, OWN_VERSION, RETIRED, Evidence, Lesson, Rejected, is_lesson_id
+from alma_knowledge.lesson_ids import OWN_VERSION, is_lesson_id
+from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED, Evidence, Lesson, Rejected
 from alma_knowledge.reflection.runs import Worths, is_episode_of
 from alma_learning import interval, normalise
 from alma_learning.estimate import HALF_LIFE
