@@ -243,7 +243,7 @@ def test_a_structured_model_that_raises_or_gives_no_answer_has_failed(given: obj
         (TALK, {"existing_facts": [object()]}),
         (TALK, {"at": "2020"}),
     ],
-    ids=repr,
+    ids=["no messages", "a number", "agent_context", "existing_facts", "an item of existing_facts", "at"],
 )
 def test_an_argument_of_a_wrong_type_is_named(messages: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
