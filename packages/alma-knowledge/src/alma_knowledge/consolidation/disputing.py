@@ -10,10 +10,9 @@ from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import one_line
 from alma.types.memories import AnyMemory
-from alma_knowledge.consolidation.judging import MOST_ASKED, PAIRS_A_CALL, ModelJudge
+from alma_knowledge.consolidation.judging import MOST_ASKED, ModelJudge
 from alma_knowledge.consolidation.sameness import Verdict
 from alma_knowledge.consolidation.stated import Stated, compare_stated
-from alma_knowledge.llm import BudgetError, LLMError, ask_for, fence
 from alma_knowledge.marks import CONTRADICTS, add_mark, marked_words
 from alma_learning import normalise
 from alma_learning.wording import read_wording
@@ -66,20 +65,8 @@ def find_open(room: Room, near: Sequence[tuple[Stated, Stated]]) -> list[tuple[S
 def judge_contrary(judge: ModelJudge, pairs: Sequence[tuple[Stated, Stated]]) -> list[Dispute]:
     """Returns which pairs contradict each other, as a model says and their texts bear out; none of those about which it fails."""
     found = list[Dispute]()
-    for start in range(0, len(pairs), PAIRS_A_CALL):
-        part = pairs[start : start + PAIRS_A_CALL]
-        shown = "\n\n".join(
-            f"Pair {number}:\n{fence(one.shown, 'note')}\n{fence(other.shown, 'note')}"
-            for number, (one, other) in enumerate(part, 1)
-        )
-        try:
-            said = ask_for(judge.model, f"{_ASK}\n{shown}", _Contraries)
-        except LLMError as error:
-            judge.errors.append(f"contradictions are found by words alone: {error}")
-            if isinstance(error, BudgetError):
-                break
-            continue
-        answers = {each.pair: each for each in reversed(said.contrary)}
+    for part, said in judge.ask(pairs, _ASK, _Contraries, "contradictions are found by words alone"):
+        answers = {each.pair: each for each in reversed(said.contrary)} if said else {}
         for number, pair in enumerate(part, 1):
             if number in answers and (dispute := _check(*pair, answers[number], judge.errors)) is not None:
                 found.append(dispute)

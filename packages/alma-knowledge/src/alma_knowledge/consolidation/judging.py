@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 from alma_knowledge.consolidation.stated import Stated, text_fields
 from alma_knowledge.llm import BudgetError, LLMError, MeteredLLM, ask_for, fence, find_invented, find_lost
 from alma_learning.wording import read_wording
+
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 PAIRS_A_CALL = 20
 MOST_ASKED = 200
@@ -42,24 +45,32 @@ class ModelJudge:
 
     def judge(self, pairs: Sequence[tuple[Stated, Stated]]) -> list[bool]:
         """Returns which pairs say the same. Those that the model could not be asked about do not."""
-        found = [False] * len(pairs)
-        for start in range(0, min(len(pairs), MOST_ASKED), PAIRS_A_CALL):
-            part = pairs[start : min(start + PAIRS_A_CALL, MOST_ASKED)]
+        found, start = [False] * len(pairs), 0
+        for part, said in self.ask(pairs[:MOST_ASKED], _JUDGE, _Same, "unsure pairs stay apart"):
+            for number in said.same if said else ():
+                if 1 <= number <= len(part):
+                    found[start + number - 1] = True
+            start += len(part)
+        return found
+
+    def ask(
+        self, pairs: Sequence[tuple[Stated, Stated]], question: str, form: type[AnswerT], failing: str
+    ) -> Iterator[tuple[Sequence[tuple[Stated, Stated]], AnswerT | None]]:
+        """Yields the model's answers about numbered pairs, in parts, `None` where it fails. `failing` says in the errors what follows from that."""
+        for start in range(0, len(pairs), PAIRS_A_CALL):
+            part = pairs[start : start + PAIRS_A_CALL]
             shown = "\n\n".join(
                 f"Pair {number}:\n{fence(one.shown, 'note')}\n{fence(other.shown, 'note')}"
                 for number, (one, other) in enumerate(part, 1)
             )
+            said = None
             try:
-                said = ask_for(self.model, f"{_JUDGE}\n{shown}", _Same)
+                said = ask_for(self.model, f"{question}\n{shown}", form)
             except LLMError as error:
-                self.errors.append(f"unsure pairs stay apart: {error}")
+                self.errors.append(f"{failing}: {error}")
                 if isinstance(error, BudgetError):
-                    break
-                continue
-            for number in said.same:
-                if 1 <= number <= len(part):
-                    found[start + number - 1] = True
-        return found
+                    return
+            yield part, said
 
     def word(self, stated: Sequence[Stated]) -> dict[str, str]:
         """Returns the fields in which memories that say the same differ, each in one text by the model that keeps what they say."""
