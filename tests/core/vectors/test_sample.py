@@ -140,3 +140,27 @@ def test_the_sample_is_scored_as_any_other_memories_are_whatever_came_and_went(m
     assert chosen[0] not in index.score(query, memories=chosen).memories
     index.compact()
     assert sorted(index.score(query, memories=chosen).memories.tolist()) == sorted(chosen[1:].tolist())
+
+
+@pytest.mark.parametrize("passages_each", [1, 30])
+def test_the_background_is_the_sample_as_the_index_scores_it_whatever_comes_and_goes(
+    make_changes: Make, passages_each: int
+) -> None:
+    index, rng = ProjectIndex(8, wide_up_to=900, codes_above=10**6), np.random.default_rng(5)
+    query = rng.standard_normal(8).astype(np.float32)
+    upto = first = 0
+    for _ in range(6):
+        memories = np.repeat(np.arange(first, first + 300), passages_each)
+        vectors = rng.standard_normal((len(memories), 8)).astype(np.float16)
+        passages = np.arange(passages_each * first, passages_each * (first + 300))
+        index.apply(make_changes(upto + 1, vectors, passages=passages, memories=memories, ties=ties_of(memories)))
+        index.apply(make_changes(upto + 2, removed=rng.choice(passages, 40, replace=False)))
+        upto, first = upto + 2, first + 300
+        found, count = index.background(query, partitions=[0], all_up_to=200, otherwise=100)
+        chosen, population = index.sample(partitions=[0], all_up_to=200, otherwise=100)
+        scored = index.score(query, memories=chosen)
+        one, other = (np.lexsort([part.passages]) for part in (found, scored))
+        assert count == population
+        assert found.passages[one].tolist() == scored.passages[other].tolist()
+        assert found.scores[one].tobytes() == scored.scores[other].tobytes()
+        assert found.memories[one].tolist() == scored.memories[other].tolist()

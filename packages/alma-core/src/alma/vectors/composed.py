@@ -161,6 +161,13 @@ class ComposedIndex:
         """Returns all live passages of the given memories with their cosine, exactly."""
         return self._scorer.score(query, memories=memories)
 
+    def background(
+        self, query: Vector, /, *, partitions: Sequence[int], all_up_to: int, otherwise: int
+    ) -> tuple[PassageScores, int]:
+        """Returns what `score` does for the memories of `sample`, and the number of all memories."""
+        memories, count = self.sample(partitions=partitions, all_up_to=all_up_to, otherwise=otherwise)
+        return self.score(query, memories=memories), count
+
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
         return self._scorer.ties(memories)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError, ValidationError
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, SharedLock, Vector, ascending
-from alma.vectors.kind import SCOPES_KEPT, Arrays, Fetch, KindIndex
+from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Matrix, SharedLock, Vector, ascending
+from alma.vectors.kind import Arrays, Fetch, KindIndex
 
 _LOG = logging.getLogger("alma")
 
@@ -24,6 +24,9 @@ RECALL = 0.99
 
 QUIET_SEARCHES = 8
 """A process that asks a few questions makes no codes of kinds that numpy searches well, and does not read all vectors after a snapshot."""
+SAMPLES_KEPT = 16
+MOST_GATHERED = 2_048
+"""A sample of at most this many passages keeps its vectors side by side, 3 MB of 384 dimensions: it is compared with every question."""
 STALE = 64
 """A kind is saved again once more than one in this many of its passages changed. Until then each process reads the changes."""
 
@@ -38,11 +41,16 @@ def at_once(call: Callable[[], object]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The memories of some partitions with the smallest ties, by ascending tie, the last of these, and the number of all memories."""
+    """The memories of some partitions with the smallest ties, by ascending tie, the last of these, and the number of all memories.
+
+    `passages` are theirs, without scores, and `vectors` those of the passages, where these are few.
+    """
 
     memories: Integers
     last: int
     count: int
+    passages: PassageScores
+    vectors: Matrix | None
 
     def after(self, added: VectorChanges, partitions: Sequence[int]) -> "Sample | None":
         """Returns the sample after passages of new memories came; `None` if any of these may be in it."""
@@ -220,11 +228,25 @@ class ProjectIndex:
         """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
         query = self._check_query(query)
         with self._lock.reading():
-            wanted = ascending(memories)
-            found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
+            found = self._rows_of(memories)
             return join_passages(
                 [kind.passages_at(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found]
             )
+
+    def background(
+        self, query: Vector, /, *, partitions: Sequence[int], all_up_to: int, otherwise: int
+    ) -> tuple[PassageScores, int]:
+        """Returns what `score` does for the memories of `sample`, and the number of all memories."""
+        query = self._check_query(query)
+        with self._lock.reading():
+            sample = self._sample(partitions, all_up_to, otherwise)
+            if sample.vectors is not None:
+                return replace(sample.passages, scores=np.vecdot(sample.vectors, query)), sample.count
+        return self.score(query, memories=sample.memories), sample.count
+
+    def _rows_of(self, memories: Integers) -> list[tuple[KindIndex, Integers]]:
+        wanted = ascending(memories)
+        return [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
@@ -267,23 +289,37 @@ class ProjectIndex:
         The sample is all of them if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, equal ones by smaller
         number. The array is shared and cannot be written to.
         """
-        key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading():
-            sample = self._samples.get(key)
-            if sample is None:
-                memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._each_kind(partitions)])
-                count = len(memories)
-                wanted = count if count <= all_up_to else min(otherwise, count)
-                if 0 < wanted < count:
-                    near = np.flatnonzero(ties <= np.partition(ties, wanted - 1)[wanted - 1])
-                    memories, ties = memories[near], ties[near]
-                order = np.lexsort((memories, ties))[:wanted]
-                memories = memories[order]
-                memories.flags.writeable = False
-                if len(self._samples) >= SCOPES_KEPT:
-                    self._samples = {}
-                sample = self._samples[key] = Sample(memories, int(ties[order[-1]]) if wanted else 0, count)
+            sample = self._sample(partitions, all_up_to, otherwise)
             return sample.memories, sample.count
+
+    def _sample(self, partitions: Sequence[int], all_up_to: int, otherwise: int) -> Sample:
+        key = (tuple(partitions), all_up_to, otherwise)
+        if (sample := self._samples.get(key)) is not None:
+            return sample
+        memories, ties = self._ties([(kind, kind.members(own)) for kind, own in self._each_kind(partitions)])
+        count = len(memories)
+        wanted = count if count <= all_up_to else min(otherwise, count)
+        if 0 < wanted < count:
+            near = np.flatnonzero(ties <= np.partition(ties, wanted - 1)[wanted - 1])
+            memories, ties = memories[near], ties[near]
+        order = np.lexsort((memories, ties))[:wanted]
+        memories = memories[order]
+        memories.flags.writeable = False
+        found = self._rows_of(memories) if wanted < count else []
+        are_few = 0 < sum(len(rows) for _, rows in found) <= MOST_GATHERED
+        parts = [
+            (kind.passages_at(rows, NO_SCORES), kind.vectors_at(kind.content.values[rows])) for kind, rows in found if are_few
+        ]
+        if len(self._samples) >= SAMPLES_KEPT:
+            self._samples = {}
+        last = int(ties[order[-1]]) if wanted else 0
+        passages, vectors = (
+            join_passages([each for each, _ in parts]),
+            np.concatenate([each for _, each in parts]) if parts else None,
+        )
+        sample = self._samples[key] = Sample(memories, last, count, passages, vectors)
+        return sample
 
     def _each_kind(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
         """Yields the kinds of known partitions, each with its own."""

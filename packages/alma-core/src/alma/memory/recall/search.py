@@ -18,7 +18,7 @@ from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory, Conversation
 from alma.types.timeline import DATED, DatedEvent, Relation, Timeline
-from alma.vectors import AnyIndex
+from alma.vectors import AnyIndex, ascending
 
 MOST_DATED = 300
 """Memories whose times are read for a question that names one: reading those of a whole sample would take longer than the search."""
@@ -84,9 +84,9 @@ def search(
     """
     gather = _gather if query.within is None else _gather_within
     text, passages, sample = gather(room, index, query, max(hits, room.store.sizes.hits), np.concatenate([also, always]))
-    memories, first = _distinguish(passages.memories)
+    passages, memories, first = _sort_by_memory(passages)
     scores = np.stack([fusion.pooled(passages, memories), _align(text, memories)])
-    sampled = scores if sample is None else scores[:, np.isin(memories, sample)]
+    sampled = scores if sample is None else scores[:, find_among(sample, memories)[1]]
     backgrounds = [fusion.Background.of(row, _USUAL[arm]) for arm, row in zip(ARMS, sampled, strict=True)]
     means = np.array([[background.mean] for background in backgrounds])
     deviations = np.array([[background.deviation] for background in backgrounds])
@@ -154,18 +154,21 @@ def _gather(
     """Returns what the words find, the passages of all candidates with their cosines, and the memories of the background; `None` where it is
     all candidates."""
     sizes, partitions = room.store.sizes, query.scope.rows
-    sample, population = index.sample(partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample)
+    of_sample, population = index.background(
+        query.vector, partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample
+    )
+    sample = ascending(of_sample.memories)
     is_scanned = population > sizes.all_up_to and DENSE in query.arms
     is_large = is_scanned and population > sizes.beside_above
     beside = room.store.beside.submit(_find_nearest, index, query, hits) if is_large else None
     text = _match_words(room, query)
     if population > sizes.all_up_to:
         also = np.concatenate([also, _find_by_words(text, index, 2 * hits)])
-    of_sample = index.score(query.vector, memories=sample)
     if is_scanned:  # a thread that is too busy to have begun need not be waited for
         near = _find_nearest(index, query, hits) if beside is None or beside.cancel() else beside.result()
         also = np.concatenate([also, near])
-    others = np.setdiff1d(also, sample) if len(also) else also
+    others = ascending(also)
+    others = others[~find_among(sample, others)[1]]
     if not len(others):
         return text, of_sample, None
     return text, join_passages([of_sample, index.score(query.vector, memories=others)]), sample
@@ -254,19 +257,31 @@ def _gain_by_time(room: Room, query: Query, memories: Integers, partitions: Inte
     return gains * (fusion.OF_TIME_ALONE if query.is_of_time_alone else 1.0)
 
 
-def _distinguish(memories: Integers) -> tuple[Integers, Integers | slice]:
-    """Returns the memories once each, ascending, and where each stands first."""
-    if (memories[1:] > memories[:-1]).all():
-        return memories, slice(None)
-    return np.unique(memories, return_index=True)
+def _sort_by_memory(passages: PassageScores) -> tuple[PassageScores, Integers, Integers | slice]:
+    """Returns the passages by ascending memory, the memories once each, and where each stands first."""
+    memories = passages.memories
+    if (memories[1:] < memories[:-1]).any():
+        passages = take_passages(passages, np.argsort(memories, kind="stable"))
+        memories = passages.memories
+    is_other = memories[1:] != memories[:-1]
+    if is_other.all():
+        return passages, memories, slice(None)
+    first = np.append(0, np.flatnonzero(is_other) + 1)
+    return passages, memories[first], first
+
+
+def find_among(values: Integers, wanted: Integers) -> tuple[Integers, Flags]:
+    """Returns where each wanted number stands in values, which ascend, and whether it is there."""
+    if not len(values):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    places = np.minimum(values.searchsorted(wanted), len(values) - 1)
+    return places, values[places] == wanted
 
 
 def _align(text: TextScores, memories: Integers) -> Floats:
     """Returns the text scores of the memories, 0 where nothing matched."""
-    if not len(text.memories):
-        return np.zeros(len(memories))
-    places = np.minimum(text.memories.searchsorted(memories), len(text.memories) - 1)
-    return np.where(text.memories[places] == memories, text.scores[places], 0.0)
+    places, is_there = find_among(text.memories, memories)
+    return np.where(is_there, text.scores[places], 0.0) if len(text.memories) else np.zeros(len(memories))
 
 
 def search_named(
