@@ -26,7 +26,8 @@ QUIET_SEARCHES = 8
 """A process that asks a few questions makes no codes of kinds that numpy searches well, and does not read all vectors after a snapshot."""
 SAMPLES_KEPT = 16
 MOST_GATHERED = 2_048
-"""A sample of at most this many passages keeps its vectors side by side, 3 MB of 384 dimensions: it is compared with every question."""
+"""A sample of at most this many passages keeps its vectors side by side, 3 MB of 384 dimensions: it is compared with every question. In turns in
+one process a `retrieve` at 10,000 took 3.4 and 4.2 ms of processor time, 4.8 and 5.6 without (30 November 2026, questions of `benchmarks.speed`)."""
 STALE = 64
 """A kind is saved again once more than one in this many of its passages changed. Until then each process reads the changes."""
 
@@ -43,14 +44,13 @@ def at_once(call: Callable[[], object]) -> None:
 class Sample:
     """The memories of some partitions with the smallest ties, by ascending tie, the last of these, and the number of all memories.
 
-    `passages` are theirs, without scores, and `vectors` those of the passages, where these are few.
+    `gathered` has the passages of a part of the memories, without scores, and their vectors, where they are few.
     """
 
     memories: Integers
     last: int
     count: int
-    passages: PassageScores
-    vectors: Matrix | None
+    gathered: tuple[PassageScores, Matrix] | None
 
     def after(self, added: VectorChanges, partitions: Sequence[int]) -> "Sample | None":
         """Returns the sample after passages of new memories came; `None` if any of these may be in it."""
@@ -228,10 +228,12 @@ class ProjectIndex:
         """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out."""
         query = self._check_query(query)
         with self._lock.reading():
-            found = self._rows_of(memories)
-            return join_passages(
-                [kind.passages_at(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found]
-            )
+            return self._score(query, memories)
+
+    def _score(self, query: Vector, memories: Integers) -> PassageScores:
+        wanted = ascending(memories)
+        found = [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
+        return join_passages([kind.passages_at(rows, kind.products(query, kind.content.values[rows])) for kind, rows in found])
 
     def background(
         self, query: Vector, /, *, partitions: Sequence[int], all_up_to: int, otherwise: int
@@ -240,13 +242,10 @@ class ProjectIndex:
         query = self._check_query(query)
         with self._lock.reading():
             sample = self._sample(partitions, all_up_to, otherwise)
-            if sample.vectors is not None:
-                return replace(sample.passages, scores=np.vecdot(sample.vectors, query)), sample.count
-        return self.score(query, memories=sample.memories), sample.count
-
-    def _rows_of(self, memories: Integers) -> list[tuple[KindIndex, Integers]]:
-        wanted = ascending(memories)
-        return [(kind, rows) for kind in self._kinds.values() if len(rows := kind.rows_of(wanted))]
+            if sample.gathered is None:
+                return self._score(query, sample.memories), sample.count
+            passages, vectors = sample.gathered
+            return replace(passages, scores=np.vecdot(vectors, query)), sample.count
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
         """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
@@ -306,20 +305,19 @@ class ProjectIndex:
         order = np.lexsort((memories, ties))[:wanted]
         memories = memories[order]
         memories.flags.writeable = False
-        found = self._rows_of(memories) if wanted < count else []
-        are_few = 0 < sum(len(rows) for _, rows in found) <= MOST_GATHERED
-        parts = [
-            (kind.passages_at(rows, NO_SCORES), kind.vectors_at(kind.content.values[rows])) for kind, rows in found if are_few
-        ]
         if len(self._samples) >= SAMPLES_KEPT:
             self._samples = {}
-        last = int(ties[order[-1]]) if wanted else 0
-        passages, vectors = (
-            join_passages([each for each, _ in parts]),
-            np.concatenate([each for _, each in parts]) if parts else None,
-        )
-        sample = self._samples[key] = Sample(memories, last, count, passages, vectors)
+        gathered = self._gather(memories) if 0 < wanted < count else None
+        sample = self._samples[key] = Sample(memories, int(ties[order[-1]]) if wanted else 0, count, gathered)
         return sample
+
+    def _gather(self, memories: Integers) -> tuple[PassageScores, Matrix] | None:
+        """Returns the passages of memories, without scores, and a copy of their vectors; `None` where they are many."""
+        found = [(kind, kind.rows_of(ascending(memories))) for kind in self._kinds.values()]
+        if sum(len(rows) for _, rows in found) > MOST_GATHERED:
+            return None
+        vectors = np.concatenate([kind.vectors_at(kind.content.values[rows]) for kind, rows in found])
+        return join_passages([kind.passages_at(rows, NO_SCORES) for kind, rows in found]), vectors
 
     def _each_kind(self, partitions: Sequence[int]) -> Iterator[tuple[KindIndex, tuple[int, ...]]]:
         """Yields the kinds of known partitions, each with its own."""
