@@ -151,10 +151,10 @@ class Projection:
         self._log: list[Trial] = []
         self._place: dict[str, int] = {}
         self._task_of: dict[tuple[str, str | None, str | None, str | None, bool], int] = {}
-        self._tasks_named: dict[str, list[int]] = {}
-        self._tasks_worded: dict[str, list[int]] = {}
+        self._tasks_named: dict[str, tuple[int, ...]] = {}  # tuples of numbers and texts cost the garbage collector nothing
+        self._tasks_worded: dict[str, tuple[int, ...]] = {}
         self._task_texts: list[str] = []
-        self._labels: list[list[tuple[int, Label]]] = []
+        self._labels: list[tuple[tuple[int, Label], ...]] = []
         self._trials: list[list[int]] = []
         self._forms: dict[str, int] = {}
         self._way_forms: dict[str, int] = {NOTHING: -1}
@@ -189,22 +189,23 @@ class Projection:
     def _find_task(self, trial: Trial, at: int) -> int:
         """Returns the task of a trial: known by its key, if the trial states no other type or difficulty."""
         label: Label = (trial.task_type, trial.difficulty)
-        named = self._tasks_named.setdefault(trial.task, [])
+        named = self._tasks_named.get(trial.task, ())
         for task in named:
             stated = self._labels[task][-1][1]
             if all(a is None or b is None or a == b for a, b in zip(stated, label, strict=True)):
-                self._labels[task].append((at, (stated[0] or label[0], stated[1] or label[1])))
+                self._labels[task] += ((at, (stated[0] or label[0], stated[1] or label[1])),)
                 break
         else:
             task = len(self._task_texts)
-            named.append(task)
+            self._tasks_named[trial.task] = (*named, task)
             self._task_texts.append(trial.text)
-            self._labels.append([(at, label)])
+            self._labels.append(((at, label),))
             self._trials.append([])
         self._task_of[trial.task, trial.words, trial.task_type, trial.difficulty, trial.is_hidden] = task
-        worded = self._tasks_worded.setdefault(trial.words or trial.task, [])
+        words = trial.words or trial.task
+        worded = self._tasks_worded.get(words, ())
         if not trial.is_hidden and task not in worded:
-            worded.append(task)
+            self._tasks_worded[words] = (*worded, task)
         return task
 
     def _find_form(self, way: str, at: int) -> int:
