@@ -125,3 +125,38 @@ def test_of_a_task_like_none_before_nothing_is_known_however_many_were_tried(alm
         assert not alma.strategies(task, "desk").rows
         assert not alma.assess(context=task, agent="desk").is_known
     assert alma.strategies("Refund order 50001, the parcel is damaged", "desk")[0].tasks
+
+
+MONTHS = ("May", "June", "July", "August")
+CITIES = ("Rome", "Lyon", "Graz", "Bern")
+
+
+@pytest.mark.parametrize("is_in_turns", [False, True])
+def test_a_general_tool_has_a_record_for_each_of_two_kinds_of_task_where_its_outcomes_differ(
+    tmp_path: Path, is_in_turns: bool
+) -> None:
+    plotted = [(f"Plot the revenue of {month}", "success") for month in MONTHS]
+    booked = [(f"Book a table in {city}", "failure") for city in CITIES]
+    told = [one for pair in zip(plotted, booked, strict=True) for one in pair] if is_in_turns else plotted + booked
+    with ALMA.open(tmp_path, project_id="office", embedding_provider="minilm") as alma:
+        for task, outcome in told:
+            alma.learn("dev", task, outcome, "run_python(code)")
+        assert counts(alma, "Plot the revenue of March", "dev") == {"run_python(code)": (4, 4)}
+        assert counts(alma, "Book a table in Oslo", "dev") == {"run_python(code)": (0, 4)}
+        assert not alma.check(agent="dev", action="run_python(code)", task="Book a table in Oslo").is_clear
+
+
+def test_tasks_stay_one_kind_where_a_general_tool_sometimes_fails_on_each(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="office", embedding_provider="minilm") as alma:
+        for place, (month, city) in enumerate(zip(MONTHS, CITIES, strict=True)):
+            alma.learn("dev", f"Plot the revenue of {month}", "failure" if place % 2 else "success", "run_python(code)")
+            alma.learn("dev", f"Book a table in {city}", "success" if place % 2 else "failure", "run_python(code)")
+        assert counts(alma, "Book a table in Oslo", "dev") == {"run_python(code)": (4, 8)}
+
+
+def test_two_ways_that_name_one_thing_are_two_rows_where_one_works_and_one_fails(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="ops", embedding_provider="minilm") as alma:
+        for service in ("auth", "billing", "search"):
+            alma.learn("dev", f"nginx error in {service}", "success", "read the log of nginx")
+            alma.learn("dev", f"nginx error in {service}", "failure", "reload nginx")
+        assert counts(alma, "nginx error in mail", "dev") == {"read the log of nginx": (3, 3), "reload nginx": (0, 3)}

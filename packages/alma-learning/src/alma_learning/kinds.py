@@ -2,6 +2,7 @@
 made once whoever asks.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,8 +14,8 @@ from alma_learning.background import scale
 from alma_learning.differences import normalise
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.table import Row, Table
-from alma_learning.trials import Embedding, Floats, Indices, Matrix, Vector, Vectors
-from alma_learning.ways import FOUND
+from alma_learning.trials import Embedding, Flags, Floats, Indices, Matrix, Vector, Vectors
+from alma_learning.ways import CONTRARY, FOUND, likelihood
 
 
 class GrowingRows:
@@ -105,6 +106,9 @@ GATE, UNRELATED = 0.2, 0.975
 """Least cosine of a question to the mean of the kind it belongs to, and the share of the fixed sentences that must be less near to any kind: these
 are what unrelated questions of the language look like."""
 
+TELLING = 64
+"""Wordings, those tried in most parts first, by whose outcomes a kind may be parted."""
+
 EXACT, SURELY = 400, 0.1
 """Of more tasks than this each first joins a kind that it is more alike by this, so that few groups are left to be linked."""
 
@@ -120,10 +124,11 @@ class Kinds:
         labels: Sequence[Label],
         background: Vector,
         sentences: Matrix,
+        worths: Sequence[Mapping[int, float]],
         embedding: Embedding = Embedding.MEANING,
     ) -> None:
         """Groups n tasks, oldest first: their numbers, vectors (n, d), the unit means of the ways tried on them (n, d), labels,
-        what the background has near them, and its sentences."""
+        what the background has near them, its sentences, and the mean worth of each wording that was judged on them."""
         self._dimension = vectors.shape[1]
         self._centre = np.float32(CENTRE) * background
         has_kinds = len({name for name, _ in labels if name is not None}) > 1 or len(tasks) < FEWEST
@@ -132,7 +137,11 @@ class Kinds:
         self._by_ways = float(np.interp(together, (UNSURE, SURE), BY_WAYS))
         features = join_features(vectors - self._centre, ways, self._by_ways)
         groups = group_tasks(features, labels, self._join)
-        divided = [part for group in groups for part in divide(np.array(group, np.intp), vectors, ways, labels)]
+        of = Outcomes(worths, vectors - self._centre, JOIN[embedding][1])
+        parts = [
+            part for group in groups for part in part_by_outcomes(np.array(group, np.intp), features, labels, self._join, of)
+        ]
+        divided = [smaller for part in parts for smaller in divide(part, vectors, ways, labels)]
         self._groups: list[list[int]] = [tasks[group].tolist() for group in divided]
         self._sizes = np.array([float(len(group)) for group in divided])
         self.labels = [reduce(merge_labels, (labels[place] for place in group)) for group in divided]
@@ -231,6 +240,53 @@ def group_tasks(features: Matrix, labels: Sequence[Label], join: float) -> list[
     return [sorted(place for kind in group for place in groups[kind]) for group in linked]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """The mean worth of each wording that was judged on each of n tasks, by the wording's number; and by what tasks are parted: their words (n, d),
+    beside the centre, and the likeness from which words make one kind."""
+
+    worths: Sequence[Mapping[int, float]]
+    words: Matrix
+    alike: float
+
+
+def part_by_outcomes(group: Indices, features: Matrix, labels: Sequence[Label], join: float, of: Outcomes) -> list[Indices]:
+    """Returns the parts of a kind that differ in their words, and on which the same wordings came to other outcomes.
+
+    An agent with one general tool does everything by it: then ways do not part its tasks, nor say that they are alike.
+    """
+    parts = group_tasks(scale(of.words[group]), [labels[place] for place in group], of.alike)
+    apart = find_apart([[of.worths[group[place]] for place in part] for part in parts])
+    if not apart.any():
+        return [group]
+    totals = np.stack([features[group[part]].sum(axis=0) for part in parts]).astype(np.float64)
+    sizes = np.array([float(len(part)) for part in parts])
+    alike = np.where(apart, NEVER, totals @ totals.T / sizes[:, None] / sizes)
+    return [
+        group[sorted(place for part in joined for place in parts[part])]
+        for joined in link_groups(alike, join, sizes=sizes.tolist())
+    ]
+
+
+def find_apart(parts: Sequence[Sequence[Mapping[int, float]]]) -> Flags:
+    """Returns whether two parts of the tasks are of two kinds by their outcomes, (n, n), each task once for each wording.
+
+    The likelihood ratios of all wordings that were tried in both (see `find_contrary`) add up; each further wording, and each doubling of the pairs,
+    asks for so much more that chance parts no more often.
+    """
+    count = len(parts)
+    held = Counter(form for part in parts for form in {form for task in part for form in task})
+    ratios, wordings = np.zeros((count, count)), np.zeros((count, count))
+    for form in [form for form, times in held.most_common(TELLING) if times > 1]:
+        worths = [[task[form] for task in part if form in task] for part in parts]
+        counts = np.array([(sum(each), len(each)) for each in worths], np.float64)
+        ratios += 2 * (likelihood(counts)[:, None] + likelihood(counts) - likelihood(counts[:, None] + counts))
+        wordings += np.outer(counts[:, 1] > 0, counts[:, 1] > 0)
+    pairs = max(count * (count - 1) / 2, 1.0)
+    found: Flags = (wordings > 0) & (ratios >= CONTRARY + 2 * (wordings - 1) + 2 * np.log(pairs))
+    return found
+
+
 def divide(group: Indices, vectors: Matrix, ways: Matrix, labels: Sequence[Label]) -> list[Indices]:
     """Returns the parts of a kind in which the words of tasks say what is tried on them: each holds what is more alike than its tasks are on average.
 
@@ -316,6 +372,8 @@ class Sheet:
     successes: int
     partials: int
     base: float
+    unnamed: Row | None
+    """The attempts that name no way."""
     compare: Callable[[str], Sequence[float]]
     """How alike an action is to each row's wordings, on average."""
     holds: Callable[[str], bool]
@@ -336,6 +394,7 @@ class Sheet:
             self.base,
             self.place_of,
             self.holds,
+            unnamed=self.unnamed,
             similarities=tuple(nearest.tolist()),
         )
 

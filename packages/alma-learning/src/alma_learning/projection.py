@@ -226,9 +226,8 @@ class Projection:
             for place, trial in late:
                 assert place is not None
                 self._log[place] = trial
-            self._sheets.clear()
             self._ways.clear()
-            self._bases = self._find_bases(max(self._size, 0))
+            self._reached, self._size = 0, -1  # kinds are parted by verdicts, too
             return
         log = dict(enumerate(self._log))
         known = {place: trial for place, trial in late if place is not None}
@@ -249,7 +248,7 @@ class Projection:
             return
         if not count:
             nothing = np.zeros((0, 0), np.float32)
-            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32), nothing)
+            self._kinds = Kinds(np.zeros(0, np.intp), nothing, nothing, [], np.zeros(0, np.float32), nothing, [])
             return
         if self._background is None:
             self._background = Background(self._vectors)
@@ -303,7 +302,14 @@ class Projection:
         vectors = self._vectors_of(tasks.tolist())
         background = self._background
         self._kinds = Kinds(
-            tasks, vectors, self._mean_ways(tasks, size), labels, background.near(vectors), background.vectors, self._embedding
+            tasks,
+            vectors,
+            self._mean_ways(tasks, size),
+            labels,
+            background.near(vectors),
+            background.vectors,
+            self._worths_of(tasks, size),
+            self._embedding,
         )
         self._size = self._reached = size
 
@@ -314,6 +320,17 @@ class Projection:
             if trial.worth is not None:
                 judged[trial.is_step].append(trial.worth)
         return [(sum(worths) + 1) / (len(worths) + 2) for worths in judged]
+
+    def _worths_of(self, tasks: Indices, size: int) -> list[dict[int, float]]:
+        """Returns for each task the mean worth of each wording that was judged on it."""
+        found = []
+        for task in tasks.tolist():
+            judged: dict[int, list[float]] = {}
+            for at in self._trials[task]:
+                if at < size and (worth := self._log[at].worth) is not None and self._log_forms[at] >= 0:
+                    judged.setdefault(self._log_forms[at], []).append(worth)
+            found.append({form: sum(worths) / len(worths) for form, worths in judged.items()})
+        return found
 
     def _label_at(self, task: int, size: int) -> Label:
         return next((label for at, label in reversed(self._labels[task]) if at < size), (None, None))
@@ -397,17 +414,20 @@ class Projection:
         for at in places:
             of_form.setdefault(self._log_forms[at], []).append(at)
         judged = [worth for worth in (self._log[at].worth for at in places) if worth is not None]
-        of_form.pop(-1, None)
+        unnamed = of_form.pop(-1, [])
         forms = sorted(of_form, key=lambda form: -of_form[form][-1])
         ways = self._group(key, forms, of_form) if forms else Ways((), self._way_centre)
         members = [[forms[place] for place in group] for group in ways.groups]
         trials = [sorted(at for form in group for at in of_form[form]) for group in members]
-        made = make_rows(
-            [[self._log[at] for at in group] for group in trials],
-            base=self._bases[of_steps],
-            kinds=len(self._kinds),
-            needed=self._needed,
-            reader=self._reader,
+        made, alone = (
+            make_rows(
+                [[self._log[at] for at in group] for group in groups],
+                base=self._bases[of_steps],
+                kinds=len(self._kinds),
+                needed=self._needed,
+                reader=self._reader,
+            )
+            for groups in (trials, [unnamed] if unnamed else [])
         )
         behind = [
             sorted({self._log_tasks[at] for at in trials[place] if not self._log[at].is_hidden}) or [HIDDEN] for place, _ in made
@@ -427,6 +447,7 @@ class Projection:
             successes=judged.count(1.0),
             partials=judged.count(0.5),
             base=self._bases[of_steps],
+            unnamed=alone[0][1] if alone else None,
             compare=partial(self._compare, [members[place] for place, _ in made], ways.common),
             holds=partial(self._is_among, frozenset(places)),
         )

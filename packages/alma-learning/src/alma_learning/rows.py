@@ -15,6 +15,7 @@ ANCHORS = 8
 LIKELY, LIKELY_TASKS = 0.9, 3
 ALTERNATIVE_TASKS = 2
 ENOUGH_WORDS = 5
+NEWEST = 8
 
 
 def make_rows(
@@ -88,6 +89,7 @@ def _make_row(
         unverified=len(group) - len(judged),
         tasks=tasks,
         last_run=next((run for run, trial in enumerate(reversed(judged)) if trial.worth != 0), len(judged)),
+        lately=sum(trial.worth == 1 for trial in judged[-NEWEST:]),
         last_at=group[-1].at,
         first_at=group[0].at,
         mean=mean,

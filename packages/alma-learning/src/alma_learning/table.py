@@ -42,6 +42,8 @@ class Row:
     """Distinct tasks."""
     last_run: int
     """The number of newest trials that all failed."""
+    lately: int
+    """Whole successes among the newest 8 trials."""
     last_at: int
     first_at: int
     mean: float
@@ -100,6 +102,8 @@ class Table:
     """Stated type of the tasks."""
     own: tuple[int, int, int] = (0, 0, 0)
     """Successes, partial successes and judged trials of the very task that is asked about, without those recorded for another user."""
+    unnamed: Row | None = None
+    """The attempts that name no way, counted together; its `way` is ""."""
     similarities: tuple[float, ...] = ()
     """Of each row the cosine of the question to the nearest task in the evidence that may be read, 0 at least; 1 for the same task, and without a
     question. Of a row without such a task the nearness of the kind."""

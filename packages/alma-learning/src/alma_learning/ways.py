@@ -34,10 +34,11 @@ NEARLY_EQUAL = 0.75
 SAME_ERROR = 0.2
 """What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
 
-CONTRARY = 10.0
-"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways. Of two that are one way at most 1 pair in 125 is
-parted (exact, up to 15 trials of each, one look); six successes beside six failures have 16.6. Played worlds are alike from 6 to none; with 4 good
-ways are parted by luck."""
+CONTRARY = 8.0
+"""Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways: three successes beside three failures have 8.3. Of
+two that are one way at most 1 pair in 32 is parted (exact, up to 15 trials of each, one look). With 10 it is 1 in 125, but ways of opposite outcomes
+stand in one row up to four trials each. Worlds of `benchmarks.played` (development, tuning, judging, fresh) are alike with both (30 November 2026);
+with 4 good ways are parted by luck."""
 
 NEWEST = 64
 """Wordings that are compared with each other; older ones join the groups of these."""
@@ -127,14 +128,14 @@ def find_contrary(texts: Sequence[str], counts: Floats) -> Flags:
     rates (Wilks 1938, "The large-sample distribution of the likelihood ratio", Annals of Mathematical Statistics 9).
     """
     newest = counts[:NEWEST]
-    apart = _likelihood(counts)[:, None] + _likelihood(newest) - _likelihood(counts[:, None] + newest)
+    apart = likelihood(counts)[:, None] + likelihood(newest) - likelihood(counts[:, None] + newest)
     found: Flags = 2 * apart >= CONTRARY
     for i, j in np.argwhere(found).tolist():
         found[i, j] = not _make_same_calls(texts[i], texts[j])
     return found
 
 
-def _likelihood(counts: Floats) -> Floats:
+def likelihood(counts: Floats) -> Floats:
     """Returns the logarithms of the likelihood of counts at their own rates."""
     parts = np.stack([counts[..., 0], counts[..., 1] - counts[..., 0]])
     logs: Floats = (parts * np.log(np.maximum(parts / np.maximum(counts[..., 1], 1.0), 1e-12))).sum(axis=0)

@@ -65,6 +65,11 @@ def ends_with(way: str, reason: str | None) -> bool:
     return bool(reason) and one_line(way).endswith(f": {one_line(reason or '')}")
 
 
+NEWEST, CHANGED = 8, 0.25
+"""The newest trials, and the least difference of their rate from that of all, from which a record states them: later trials weigh more, so that a way
+that went better lately stands before one of more successes."""
+
+
 def describe_record(
     *,
     successes: int,
@@ -74,6 +79,7 @@ def describe_record(
     partials: int = 0,
     tasks: int = 0,
     last_run: int = 0,
+    lately: int | None = None,
     where: str = "",
     why_bad: str | None = None,
     instead: str | None = None,
@@ -89,6 +95,8 @@ def describe_record(
     said += where + (f" ({', '.join(parts)})" if parts else "")
     if 1 < last_run < trials:
         said += f"; the last {last_run} failed"
+    elif lately is not None and trials > NEWEST and abs(lately / NEWEST - successes / trials) >= CHANGED:
+        said += f"; {lately} of the last {NEWEST}"
     if why_bad and failures:
         said += f'; {"error" if is_mostly_bad else "a failure"}: "{brief(why_bad)}"'
     return said + (f"; instead: {brief(instead)}" if instead else "")

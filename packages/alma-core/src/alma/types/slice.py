@@ -61,6 +61,8 @@ class MemorySlice(Value):
     `strategies` are the ways that were tried on such tasks, as `alma.strategies` counts them, in the order of the prompt: the best first, what
     fails last. Those that are rules are among the memories, too.
 
+    `unnamed` counts the attempts at such tasks that name no strategy; `None` where there are not two.
+
     `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
 
     `timeline` is known where the question asks for the time between events, their order, how long ago one was or its date: the events that it names
@@ -75,6 +77,7 @@ class MemorySlice(Value):
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
     strategies: tuple[StrategyRecord, ...] = ()
+    unnamed: StrategyRecord | None = None
     contradictions: tuple[Contradiction, ...] = ()
     timeline: Timeline | None = None
     hint: str | None = None
@@ -214,6 +217,7 @@ class MemorySlice(Value):
         kept, ways, notes = fitted(
             self.recalled,
             self.strategies,
+            unnamed=self.unnamed,
             now=self.retrieved_at,
             timeline=self.timeline,
             max_tokens=max_tokens,
@@ -247,6 +251,7 @@ class MemorySlice(Value):
         kept = fitted(
             self.recalled,
             self.strategies,
+            unnamed=self.unnamed,
             now=self.retrieved_at,
             max_tokens=sys.maxsize,
             count_tokens=len,
@@ -255,7 +260,8 @@ class MemorySlice(Value):
         told = {way.id for way in kept.ways if way.rule != TRIED}
         rest = [item for item in kept.items if item.memory.id not in told]
         ways = [(way.id, way.line(self.retrieved_at, parts_of(way.tag or "")[0])) for way in kept.ways]
-        return [*ways, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
+        alone = [] if self.unnamed is None else [(self.unnamed.id, self.unnamed.line(self.retrieved_at))]
+        return [*ways, *alone, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
 
     def cited(self, text: str) -> list[str]:
         """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2]; of a way that is no rule, [S1], the

@@ -19,6 +19,9 @@ from alma.types.tags import defused
 WORKS, FAILS, TRIED = "works", "fails", "tried"
 """What a way amounts to: a heuristic, an anti-pattern, or neither yet."""
 
+UNNAMED = "Such tasks, no strategy named"
+"""Label of the attempts that name no strategy."""
+
 SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
 """What is said of a way, by the kind of a rule about it."""
 
@@ -56,8 +59,8 @@ class StrategyRecord(Value):
     """A way that was tried on tasks like the one asked about, of one type, or on all, in whatever words.
 
     Counts are whole: `successes`, `partials` and failures add up to `trials`, on `tasks` tasks; `unverified` outcomes are not among them. The
-    newest `last_run` trials all failed. `expected` is the rate of success to expect, drawn towards the agent's rate where little is known;
-    `interval` bounds it at 95 %. `recent_rate` weighs later trials more. `rule` says what the way amounts to: "works" (a heuristic), "fails"
+    newest `last_run` trials all failed; of the newest 8, `lately` succeeded. `expected` is the rate of success to expect, drawn towards the
+    agent's rate where little is known; `interval` bounds it at 95 %. `recent_rate` weighs later trials more. `rule` says what the way amounts to: "works" (a heuristic), "fails"
     (an anti-pattern) or "tried". `id` is that of the rule, else of the newest outcome; `record_usage` takes either. `outcome_ids` are the
     newest outcomes behind it, newest first. `similarity` is the nearness of the nearest task, from −1 to 1, `None` if no task was asked about.
     `propensity` is the probability with which this row came first, for the first row. `is_of_steps` is True where it was tried as a step of
@@ -77,6 +80,7 @@ class StrategyRecord(Value):
     unverified: int = 0
     tasks: int = 0
     last_run: int = 0
+    lately: int = 0
     rate: Share
     expected: Share = 0.5
     interval: Range
@@ -120,7 +124,7 @@ class StrategyRecord(Value):
 
     def described(self, now: datetime | None) -> str:
         """Returns the way and its record as a line of a prompt, without ages if `now` is `None`. Stored text in it is not defused yet."""
-        return f"{brief(self.strategy)}: {self.record(now)}"
+        return f"{brief(self.strategy) or UNNAMED}: {self.record(now)}"
 
     def record(self, now: datetime | None) -> str:
         """Returns what became of the way: "worked 3 of 5 times (4 tasks, last 2 days ago); the last 3 failed"."""
@@ -133,6 +137,7 @@ class StrategyRecord(Value):
             partials=self.partials,
             tasks=self.tasks,
             last_run=self.last_run,
+            lately=self.lately,
             last=self.last_used,
             now=now,
             where=where,

@@ -72,6 +72,7 @@ def make_strategy_record(
         unverified=row.unverified,
         tasks=row.tasks,
         last_run=row.last_run,
+        lately=row.lately,
         rate=(row.successes + row.partials / 2) / row.trials if row.trials else 0.5,
         expected=row.mean,
         interval=Range(lower=row.lower, upper=row.upper),
@@ -158,6 +159,8 @@ class RulesNear:
     rules: tuple[ShownRule, ...] = ()
     near: frozenset[str] = frozenset()
     """Ids of the given outcomes that are of tasks like the one asked about."""
+    unnamed: StrategyRecord | None = None
+    """The attempts at such tasks that name no strategy, where they are several."""
 
 
 _Tried = tuple[Row, Rule | None, float, bool]
@@ -180,8 +183,10 @@ def rules_near(room: Room, query: Query, outcomes: Collection[str]) -> RulesNear
         shown = _choose_rows(records, attempts, steps, query.top_k) if attempts.rows or steps.rows else []
         rows = tuple([_make_record(records, one, reader, outcomes) for one in shown])
         near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
+        alone = attempts.unnamed
+        unnamed = make_strategy_record(alone, None, reader=reader) if alone is not None and alone.trials > 1 else None
     rules = tuple([_show_rule(room, query, rule, similarity) for _, rule, similarity, _ in shown if rule is not None])
-    return RulesNear(rows, rules, near)
+    return RulesNear(rows, rules, near, unnamed)
 
 
 def _choose_rows(records: Records, attempts: Table, steps: Table, top_k: int) -> list[_Tried]:
