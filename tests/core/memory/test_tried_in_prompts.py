@@ -14,7 +14,7 @@ def test_failures_without_a_strategy_are_counted_beside_successes(tmp_path: Path
             if ticket < 5:
                 alma.learn("help", f"Answer ticket {ticket} about invoices", "success")
         found = alma.retrieve("Answer ticket 99 about invoices", "help")
-        line = 'Such tasks, no strategy named: failed 15 of 20 times (15 tasks, last just now); the last 10 failed; '
+        line = "Such tasks, no strategy named: failed 15 of 20 times (15 tasks, last just now); the last 10 failed; "
         line += 'error: "customer complained: wrong VAT"'
         assert line in found.to_prompt().splitlines()
         assert line in found.notes()

@@ -127,8 +127,9 @@ def _untold(
 
 def _says_error_alone(memory: Memory, errors: Collection[str | None]) -> bool:
     """Returns True for a failure that says nothing but one of these errors."""
-    is_failure = isinstance(memory, Outcome) and memory.outcome is Verdict.FAILURE
-    return is_failure and memory.error_message in errors and memory.error_message is not None and not memory.user_feedback
+    if not isinstance(memory, Outcome) or memory.outcome is not Verdict.FAILURE:
+        return False
+    return memory.error_message is not None and memory.error_message in errors and not memory.user_feedback
 
 
 def says_more(memory: Memory, told: Collection[str]) -> bool:
