@@ -15,7 +15,10 @@ SHOWN = 10
 
 
 def undo(
-    to: Annotated[int, typer.Option("--to", help="The journal record after which everything is taken back.")],
+    to: Annotated[
+        int | None,
+        typer.Option("--to", help="The journal record after which everything is taken back, as `alma history` lists them."),
+    ] = None,
     actor: Annotated[str | None, typer.Option("--actor", "-a", help="Take back only what this one did.")] = None,
     yes: Annotated[bool, YesOption] = False,
     config: ConfigOption = None,
@@ -34,6 +37,8 @@ def undo(
     """
     from alma import ALMA
 
+    if to is None:
+        raise typer.BadParameter("it is missing; `alma history` lists the journal records and their numbers", param_hint="--to")
     with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.undo_preview(to, actor=actor)
         if not json:
