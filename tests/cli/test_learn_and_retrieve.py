@@ -27,6 +27,29 @@ def test_every_option_of_learn_is_stored(project) -> None:
     assert (learned["error_message"], learned["user_feedback"]) == ("ImagePullBackOff", "too slow")
 
 
+def test_learn_takes_what_the_library_takes(project) -> None:
+    event = ("learn", "-a", "helena", "-t", "Deploy", "-o", "failure", "--idempotency-key", "build-812", "--json")
+    learned = project(
+        *(*event, "--task-id", "D-7", "--difficulty", "hard", "--verdict-source", "tool", "--error-message", "ImagePullBackOff"),
+        *("--metadata", '{"commit": "1d63600"}'),
+    ).json
+
+    kept = [learned[name] for name in ("task_id", "difficulty", "verdict_source", "error_message")]
+    assert [*kept, learned["metadata"]["commit"]] == ["D-7", "hard", "tool", "ImagePullBackOff", "1d63600"]
+    assert project(*event).json["id"] == learned["id"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--metadata", "{commit"), ("--metadata", "[1]"), ("--verdict-source", "rumour")],
+    ids=["no JSON", "no object", "source"],
+)
+def test_learn_refuses_what_the_library_refuses(project, option: str, value: str) -> None:
+    refused = project(*LEARN, option, value, code=2).err
+    assert option.removeprefix("--").replace("-", "_") in refused
+    assert project("history").out == "Nothing was recorded yet.\n"
+
+
 def test_learn_says_what_it_did(project) -> None:
     assert project(*LEARN).out.startswith("Learned success of 'helena': ")
 
