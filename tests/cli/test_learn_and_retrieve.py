@@ -149,7 +149,7 @@ def test_stats_count_by_owner_and_kind(project) -> None:
     counted = project("stats", "--json").json
     assert (counted["total"], counted["by_agent"]["victor"]) == (2, {"outcome": 1})
     told = project("stats").out
-    assert "Project 'shop': 2 memories, 2 journal records" in told
+    assert "Project 'shop': 2 memories stored, 0 rules learned, 2 journal records" in told
     assert all(name in told for name in ("helena", "victor", "outcome"))
     assert project("stats", "-a", "victor", "--json").json["total"] == 1
 
@@ -202,3 +202,13 @@ def test_a_list_has_whole_days_in_a_terminal_of_80_columns(project) -> None:
 
     assert sum(today in line for line in lines) == 2
     assert max(map(len, lines)) <= 80
+
+
+def test_stats_counts_what_is_stored_apart_from_what_is_learned(project) -> None:
+    for service in ("mail", "search", "login"):
+        project("learn", "-a", "helena", "-t", f"Deploy the {service} service", "-o", "success", "-s", "blue-green")
+
+    assert "3 memories stored, 1 rule learned" in project("stats").out
+    counted = project("stats", "--json").json
+    assert (counted["total"], counted["learned_rules"]) == (4, 1)
+    assert "3 memories" in project("verify").out

@@ -75,6 +75,7 @@ def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | 
     return Stats(
         project_id=room.name,
         total=by_kind.total(),
+        learned_rules=len(rules),
         by_kind=dict(sorted(by_kind.items())),
         by_agent={name: dict(of_agent) for name, of_agent in sorted(by_agent.items())},
         journal_records=room.project.head(),
