@@ -1,6 +1,7 @@
 """The loop of everyday: learn, then ask."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,20 @@ def test_the_table_shows_score_and_factors(project) -> None:
     told = project("retrieve", "Test the login form", "-a", "helena").out
 
     assert all(word in told for word in ("tag", "score", "sim.", "rec.", "succ.", "conf.", "O1", "Empty fields first"))
+
+
+def test_the_table_has_the_order_of_the_prompt(project) -> None:
+    for service in ("mail", "search", "login"):
+        project("learn", "-a", "helena", "-t", f"Deploy the {service} service", "-o", "success", "-s", "blue-green")
+    project("learn", "-a", "helena", "-t", "Deploy the cart service", "-o", "failure", "-s", "all at once", "--error", "502")
+    project("add", "domain_knowledge", "-a", "helena", "domain=deploying", "fact=Deploy each service behind the load balancer")
+    asked = ("retrieve", "Deploy the billing service", "-a", "helena")
+
+    prompt = re.findall(r"^\[(\w+)\]", project(*asked, "--prompt").out, re.MULTILINE)
+    rows = re.findall(r"^ ([A-Z]\d+) ", project(*asked).out, re.MULTILINE)
+    assert prompt[:2] == ["H1", "S1"]
+    assert rows[: len(prompt)] == prompt
+    assert {"O1", "K1"} <= set(rows)
 
 
 def test_the_prompt_is_printed_alone(project) -> None:

@@ -97,6 +97,13 @@ def test_undo_takes_back_no_more_than_it_showed(project, ids: list[str], monkeyp
     assert total(project) == 4
 
 
+def test_one_is_no_plural(project, ids: list[str], answering) -> None:
+    asked = answering(True)
+    assert "To forget: 1 memory (1 outcome)" in project("forget", ids[0]).out
+    assert "Undoing 1 call after record 3:" in project("undo", "--to", "3").out
+    assert asked == ["Archive 1 memory?", "Take 1 call back?"]
+
+
 def test_undo_can_be_refused_and_needs_somebody_to_ask(project, ids: list[str], answering) -> None:
     assert "no terminal to ask at" in project("undo", "--to", "0", code=4).err
     answering(False)
