@@ -20,7 +20,7 @@ def test_what_was_backed_up_is_back_when_it_is_put_in_place(project, memory: str
     project("learn", "-a", "helena", "-t", "Forget me", "-o", "failure")
 
     shutil.move("monday.db", DATABASE)
-    assert project("verify").out == "no problem in 1 journal records and 1 memories\n"
+    assert project("verify").out == "no problem in 1 journal record and 1 memory\n"
     assert [found["id"] for found in project("list", "--json").json["memories"]] == [memory]
 
 

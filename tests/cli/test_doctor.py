@@ -202,4 +202,4 @@ def test_the_files_of_a_file_store_are_verified(project) -> None:
     assert "alma.files is not made yet" in detail(project("doctor", "--json").json, "database")
     with ALMA.from_config(CONFIG) as alma:
         alma.learn("helena", "Test the login form", "success")
-    assert "alma.files: 1 memories" in detail(project("doctor", "--json").json, "database")
+    assert "alma.files: 1 memory" in detail(project("doctor", "--json").json, "database")

@@ -1,6 +1,7 @@
 """The loop of everyday: learn, then ask."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,29 @@ def test_every_option_of_learn_is_stored(project) -> None:
     assert (learned["error_message"], learned["user_feedback"]) == ("ImagePullBackOff", "too slow")
 
 
+def test_learn_takes_what_the_library_takes(project) -> None:
+    event = ("learn", "-a", "helena", "-t", "Deploy", "-o", "failure", "--idempotency-key", "build-812", "--json")
+    learned = project(
+        *(*event, "--task-id", "D-7", "--difficulty", "hard", "--verdict-source", "tool", "--error-message", "ImagePullBackOff"),
+        *("--metadata", '{"commit": "1d63600"}'),
+    ).json
+
+    kept = [learned[name] for name in ("task_id", "difficulty", "verdict_source", "error_message")]
+    assert [*kept, learned["metadata"]["commit"]] == ["D-7", "hard", "tool", "ImagePullBackOff", "1d63600"]
+    assert project(*event).json["id"] == learned["id"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--metadata", "{commit"), ("--metadata", "[1]"), ("--verdict-source", "rumour")],
+    ids=["no JSON", "no object", "source"],
+)
+def test_learn_refuses_what_the_library_refuses(project, option: str, value: str) -> None:
+    refused = project(*LEARN, option, value, code=2).err
+    assert option.removeprefix("--").replace("-", "_") in refused
+    assert project("history").out == "Nothing was recorded yet.\n"
+
+
 def test_learn_says_what_it_did(project) -> None:
     assert project(*LEARN).out.startswith("Learned success of 'helena': ")
 
@@ -36,6 +60,20 @@ def test_the_table_shows_score_and_factors(project) -> None:
     told = project("retrieve", "Test the login form", "-a", "helena").out
 
     assert all(word in told for word in ("tag", "score", "sim.", "rec.", "succ.", "conf.", "O1", "Empty fields first"))
+
+
+def test_the_table_has_the_order_of_the_prompt(project) -> None:
+    for service in ("mail", "search", "login"):
+        project("learn", "-a", "helena", "-t", f"Deploy the {service} service", "-o", "success", "-s", "blue-green")
+    project("learn", "-a", "helena", "-t", "Deploy the cart service", "-o", "failure", "-s", "all at once", "--error", "502")
+    project("add", "domain_knowledge", "-a", "helena", "domain=deploying", "fact=Deploy each service behind the load balancer")
+    asked = ("retrieve", "Deploy the billing service", "-a", "helena")
+
+    prompt = re.findall(r"^\[(\w+)\]", project(*asked, "--prompt").out, re.MULTILINE)
+    rows = re.findall(r"^ ([A-Z]\d+) ", project(*asked).out, re.MULTILINE)
+    assert prompt[:2] == ["H1", "S1"]
+    assert rows[: len(prompt)] == prompt
+    assert {"O1", "K1"} <= set(rows)
 
 
 def test_the_prompt_is_printed_alone(project) -> None:
@@ -126,7 +164,7 @@ def test_stats_count_by_owner_and_kind(project) -> None:
     counted = project("stats", "--json").json
     assert (counted["total"], counted["by_agent"]["victor"]) == (2, {"outcome": 1})
     told = project("stats").out
-    assert "Project 'shop': 2 memories, 2 journal records" in told
+    assert "Project 'shop': 2 memories stored, 0 rules learned, 2 journal records" in told
     assert all(name in told for name in ("helena", "victor", "outcome"))
     assert project("stats", "-a", "victor", "--json").json["total"] == 1
 
@@ -179,3 +217,13 @@ def test_a_list_has_whole_days_in_a_terminal_of_80_columns(project) -> None:
 
     assert sum(today in line for line in lines) == 2
     assert max(map(len, lines)) <= 80
+
+
+def test_stats_counts_what_is_stored_apart_from_what_is_learned(project) -> None:
+    for service in ("mail", "search", "login"):
+        project("learn", "-a", "helena", "-t", f"Deploy the {service} service", "-o", "success", "-s", "blue-green")
+
+    assert "3 memories stored, 1 rule learned" in project("stats").out
+    counted = project("stats", "--json").json
+    assert (counted["total"], counted["learned_rules"]) == (4, 1)
+    assert "3 memories" in project("verify").out

@@ -17,13 +17,13 @@ def window_of_two(project, folder: Path):
 
 def test_a_dry_run_shows_what_would_go_and_leaves_it(window_of_two) -> None:
     told = window_of_two("maintain", "--dry-run").out
-    assert [word in told for word in ("outcome", "window", "helena", "To archive: 1 memories")] == [True] * 4
+    assert [word in told for word in ("outcome", "window", "helena", "To archive: 1 memory")] == [True] * 4
     assert window_of_two("stats", "--json").json["total"] == 3
 
 
 def test_it_archives_and_says_how_to_take_it_back(window_of_two) -> None:
     told = window_of_two("maintain").out
-    assert "Archived 1 memories, as record 4; `alma undo --to 3` takes that back" in told
+    assert "Archived 1 memory, as record 4; `alma undo --to 3` takes that back" in told
     assert "There is a rule for 'nots', but no memory and no definition of that kind" in told
     assert window_of_two("stats", "--json").json["total"] == 2
     assert "Nothing is due to be archived" in window_of_two("maintain").out

@@ -91,7 +91,7 @@ def test_the_first_thing_that_is_learned_makes_it(deleted: Any, folder: Path, st
     assert "there is no memory in" in deleted("stats", code=3).err
     assert files(folder) == before
     deleted("learn", "-a", "helena", "-t", "Deploy", "-o", "success", "-s", "blue-green")
-    assert "1 memories" in deleted("stats").out
+    assert "1 memory" in deleted("stats").out
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 8192], ids=["empty", "text", "zeros"])

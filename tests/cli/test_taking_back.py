@@ -45,6 +45,33 @@ def test_history_tells_every_call(project, ids: list[str]) -> None:
     assert "never had a memory 'nobody'" in project("history", "nobody", code=4).err
 
 
+def test_history_without_an_id_lists_the_newest_records_for_undo(project, ids: list[str]) -> None:
+    project("add", "user_preference", "-u", "ann", "category=style", "preference=Short answers")
+    project("forget", ids[1], "--yes")
+    listed = project("history").out
+    places = [listed.index(words) for words in ("Short answers", "Write the invoice", "Test the login form", "Deploy the shop")]
+    assert places == sorted(places)
+    assert f"id {ids[0]}" in listed
+
+    newest = project("history", "--limit", "2", "--json").json["records"]
+    assert [(record["seq"], record["operation"]) for record in newest] == [(5, "forget"), (4, "add_user_preference")]
+    assert [list(newest[0]["subjects"]), list(newest[1]["subjects"].values())] == [[ids[1]], ["style: Short answers"]]
+    assert "alma history" in project("undo", code=2).err
+    assert project("undo", "--to", str(newest[1]["seq"]), "--yes").code == 0
+    assert total(project) == 4
+
+
+def test_history_of_an_empty_memory_says_so(project) -> None:
+    assert project("history").out == "Nothing was recorded yet.\n"
+
+
+def test_history_of_purged_words_shows_none(project, ids: list[str]) -> None:
+    project("forget", ids[0], "--purge", "--yes")
+    listed = project("history").out
+    assert "Deploy the shop" not in listed
+    assert "purged" in listed
+
+
 def test_undo_shows_asks_and_does_it(project, ids: list[str], answering) -> None:
     asked = answering(True)
     told = project("undo", "--to", "1").out
@@ -68,6 +95,13 @@ def test_undo_takes_back_no_more_than_it_showed(project, ids: list[str], monkeyp
     assert refused.code != 0
     assert "the newest journal record is 4, not 3; nothing was undone" in refused.err
     assert total(project) == 4
+
+
+def test_one_is_no_plural(project, ids: list[str], answering) -> None:
+    asked = answering(True)
+    assert "To forget: 1 memory (1 outcome)" in project("forget", ids[0]).out
+    assert "Undoing 1 call after record 3:" in project("undo", "--to", "3").out
+    assert asked == ["Archive 1 memory?", "Take 1 call back?"]
 
 
 def test_undo_can_be_refused_and_needs_somebody_to_ask(project, ids: list[str], answering) -> None:

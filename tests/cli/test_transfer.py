@@ -37,8 +37,8 @@ def test_what_is_exported_is_imported_elsewhere(shop, tmp_path: Path) -> None:
 
 
 def test_a_person_is_told_in_a_line(shop) -> None:
-    assert shop("export", "x.jsonl").out.startswith("Exported 2 memories (0 archived) and 1 records, ")
-    assert "2 memories and 1 records were there already" in shop("import", "x.jsonl", "--skip").out
+    assert shop("export", "x.jsonl").out.startswith("Exported 2 memories (0 archived) and 1 record, ")
+    assert "2 memories and 1 record were there already" in shop("import", "x.jsonl", "--skip").out
 
 
 def test_an_existing_file_is_only_written_over_by_force(shop) -> None:

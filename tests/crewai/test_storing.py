@@ -194,6 +194,13 @@ def test_a_note_is_rewritten_and_what_was_learned_is_not(alma: ALMA, memory: ALM
         memory.update("nothing", content=HERON)
 
 
+def test_a_rewritten_note_stays_with_its_user(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, user_id="ann")
+    record = memory.remember(HERON, categories=["clusters"])
+    memory.update(record.id, content=STORK)
+    assert [(note.fact, note.user_id) for note in alma.list_memories("domain_knowledge")] == [(STORK, "ann")]
+
+
 def test_what_crewai_extracts_from_answers_is_nothing(memory: ALMAMemory) -> None:
     assert memory.extract_memories("Task: a\nAgent: b\nExpected result: c\nResult: d") == []
 

@@ -1,11 +1,14 @@
 """What the documents show is what happens: every block and every example runs as written."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from documents import ADAPTERS, ROOT, documents, examples, name_of, run_blocks, run_example
 from run_document import blocks
+
+README = ROOT / "README.md"
 
 
 @pytest.mark.slow
@@ -20,8 +23,16 @@ def test_an_example_runs_as_written(example: Path, tmp_path: Path) -> None:
     run_example(example, tmp_path)
 
 
+@pytest.mark.slow
+def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
+    printed = run_blocks(README, tmp_path)
+    shown = re.findall(r"^print\(.+\n# (.+)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown
+    assert [line for line in (*shown, "S1") if line not in printed] == []  # `S1` is the note that its answer cites
+
+
 def test_the_readme_shows_code_that_runs() -> None:
-    assert any(block.runs for block in blocks((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert any(block.runs for block in blocks(README.read_text(encoding="utf-8")))
 
 
 def test_each_adapter_with_a_page_runs_it_in_its_own_suite() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
-from alma.errors import ConfigurationError
+from alma.errors import ConfigurationError, MemoryNotFoundError
 from alma.graph import Entity, Relationship
 from alma_graph.configured import load_extractor
 from graph_scenes import targets
@@ -25,6 +25,24 @@ def test_without_the_setting_memories_are_read_only_when_asked_to(alma: ALMA) ->
     assert alma.graph.entities() == []
     assert alma.graph.read_memories() == 1
     assert targets(alma.graph.relations("Alice", "works_for")) == ["Acme Corp"]
+
+
+def test_an_unknown_name_is_answered_with_a_near_one_and_not_with_what_was_just_done(alma: ALMA) -> None:
+    tell(alma, SAID)
+    with pytest.raises(MemoryNotFoundError, match=r"read_memories\(\)"):
+        alma.graph.about("Alice")
+    alma.graph.read_memories()
+    with pytest.raises(MemoryNotFoundError, match="named 'Acme', did you mean 'Acme Corp'"):
+        alma.graph.about("Acme")
+    with pytest.raises(MemoryNotFoundError, match=r"named 'Nobody'$"):
+        alma.graph.about("Nobody")
+
+
+def test_an_unknown_name_is_not_answered_with_one_that_the_reader_may_not_see(alma: ALMA) -> None:
+    tell(alma, SAID, user_id="ann")
+    alma.graph.read_memories()
+    with pytest.raises(MemoryNotFoundError, match=r"named 'Acme'$"):
+        alma.graph.about("Acme", agent="dev", user_id="bob")
 
 
 def test_what_is_learned_is_in_the_graph_at_the_next_look(reading: ALMA) -> None:

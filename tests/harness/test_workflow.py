@@ -33,6 +33,13 @@ def test_the_calls_exist_for_asyncio(store):
     assert asyncio.run(run()) == {"step": 1}
 
 
+@pytest.mark.parametrize("empty", ["", " ", None])
+def test_a_workflow_without_an_id_is_named_as_what_is_wrong(alma, empty):
+    for call in (lambda: alma.checkpoint(empty, {}), lambda: alma.get_artifacts(empty), lambda: alma.resume(empty)):
+        with pytest.raises(ValidationError, match="workflow_id is missing"):
+            call()
+
+
 def test_a_workflow_without_checkpoints_has_nothing_to_resume(alma):
     assert alma.resume("unknown") is None
 

@@ -329,6 +329,16 @@ async def test_a_bad_argument_is_an_error_of_the_tool_and_stores_nothing(
     assert alma.get_stats().total == 0
 
 
+async def test_all_that_is_wrong_is_said_at_once(alma: ALMA) -> None:
+    said = refusal(await call(alma, "alma_learn", task=" ", outcome="great", agnet="helena"))
+    assert all(words in said for words in ("task is empty", "outcome 'great' is none of", "agnet"))
+
+
+async def test_an_outcome_needs_no_strategy(alma: ALMA) -> None:
+    learned = answer(await call(alma, "alma_learn", **LOGIN, outcome="Success"))
+    assert (alma.get(learned["id"]).outcome, alma.get(learned["id"]).strategy_used) == ("success", "")
+
+
 async def test_the_rules_of_an_agent_hold(alma: ALMA) -> None:
     said = refusal(await call(alma, "alma_add_knowledge", agent="junior", domain="payments", fact="Cards are charged at night"))
     assert "payments" in said

@@ -115,7 +115,7 @@ def test_a_token_of_an_agent_states_nothing_in_the_name_of_a_user(client: Openin
 
 def test_it_can_be_left_out(tmp_path: Path) -> None:
     with running_app(tmp_path, settings=ServerSettings(legacy=False)) as served:
-        assert served.client().post("/", json={"method": "ping"}).status_code == 404
+        assert served.client().post("/", json={"method": "ping"}).status_code == 405
 
 
 def send_and_leave(served: Served, secret: str, arguments: dict[str, Any], *, stays: bool) -> None:

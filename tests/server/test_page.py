@@ -79,6 +79,13 @@ def test_the_page_is_there_without_a_token_and_is_not_kept(visitor: TestClient) 
     assert visitor.get("/ui", follow_redirects=False).headers["location"] == "/ui/"
 
 
+def test_the_address_of_the_server_leads_a_browser_to_the_page_and_names_it_to_programs(visitor: TestClient) -> None:
+    led = visitor.get("/", headers={"Accept": "text/html,*/*"}, follow_redirects=False)
+    assert (led.status_code, led.headers["location"]) == (303, "/ui/")
+    assert visitor.get("/").json() == {"page": "/ui/", "openapi": "/openapi.json"}
+    assert all(visitor.get(address).status_code == 200 for address in visitor.get("/").json().values())
+
+
 def test_a_file_of_the_page_is_kept_for_ever_and_packed_where_a_browser_unpacks_it(visitor: TestClient) -> None:
     name = next(name for name in assets() if name.endswith(".js"))
     for packing in ("gzip, br", "identity"):

@@ -44,3 +44,10 @@ def test_the_readme_has_the_line_in_the_same_form() -> None:
     for package in ("alma-core", "alma-minilm", "alma-cli"):
         assert f' @ git+URL#subdirectory=packages/{package}"' in told
         assert f' @ git+URL#subdirectory=packages/{package}"' in install_line("local") + install_line("cli")
+
+
+def test_the_readme_names_all_packages_to_install_from_a_clone() -> None:
+    (names,) = re.findall(r"^pip install PATH/packages/alma-\{(\S+)\}", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    wanted = [each for extra in ("local", "cli") for each in CORE["optional-dependencies"][extra]]
+
+    assert {f"alma-{name}" for name in names.split(",")} == ALWAYS_THERE | needed(wanted)

@@ -1,10 +1,13 @@
 import { ValidationError } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
-/** Returns the fields of arguments in snake_case, as the HTTP API names them. Values stay as they are. */
+/** Returns the fields of arguments in snake_case, as the HTTP API names them. `ValidationError` for NaN and infinities, which JSON makes null. */
 export function snake(given: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
+    Object.entries(given).map(([name, value]) => {
+      if (typeof value === "number" && !isFinite(value)) throw new ValidationError(`${name} is ${value}`, name, value);
+      return [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value];
+    }),
   );
 }
 

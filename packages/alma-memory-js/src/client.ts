@@ -30,7 +30,7 @@ export class ALMA {
     this.webhooks = new Webhooks(this.to);
     this.tokens = new Tokens(this.to);
     if (storage !== undefined || embeddingProvider !== undefined) {
-      this.to.warn(`storage and embeddingProvider are those of the server at ${this.to.base}, and are ignored here`);
+      this.to.warn(`storage and embeddingProvider are ignored: the server has its own`);
     }
   }
 
@@ -172,8 +172,8 @@ export class ALMA {
    */
   async forget(options: T.ForgetOptions = {}): Promise<T.ForgetResponse> {
     if ("memoryIds" in options && !options.memoryIds) throw new ValidationError("memoryIds is missing", "memoryIds");
-    const hasLimit = options.memoryIds || options.olderThanDays != null || options.belowConfidence != null;
-    const limits = hasLimit ? {} : { olderThanDays: 90, belowConfidence: 0.3 };
+    const named = options.memoryIds ?? options.olderThanDays ?? options.belowConfidence;
+    const limits = named == null && { olderThanDays: 90, belowConfidence: 0.3 };
     const done = await this.post<T.Answer<Schemas["Forgotten"]>>("forget", { dryRun: false, ...limits, ...options });
     const did = done.dry_run ? "Would forget" : "Forgot";
     return { success: true, pruned_count: done.total, message: `${did} ${done.total} memories`, ...done };

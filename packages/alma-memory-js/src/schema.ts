@@ -409,10 +409,14 @@ export interface components {
             /** Format: date-time */
             held_at?: string;
         };
-        /** @description Content of a project in numbers, as `alma.types.reports.Stats` has it. `database_bytes` is `None` for a token that reads a part only. */
+        /**
+         * @description Content of a project in numbers, as `alma.types.reports.Stats` has it. `learned_rules` of the `total` follow from outcomes and are not
+         *     stored. `database_bytes` is `None` for a token that reads a part only.
+         */
         Counts: {
             project_id: string;
             total: number;
+            learned_rules: number;
             by_kind: {
                 [key: string]: number;
             };

@@ -28,6 +28,8 @@ export interface Ask extends CallOptions {
   isWrite?: boolean | undefined;
 }
 
+type Environment = { process?: { env?: { ALMA_TOKEN?: string } } };
+
 const READ_MS = 30_000;
 /** A server that was killed in the middle of a write holds the write's key for 30 s. */
 const WRITE_MS = 60_000;
@@ -47,8 +49,8 @@ export class Transport {
     const { protocol, hostname, username, password } = new URL(this.base);
     if (username || password) throw new ValidationError("baseUrl has a name or a password; give a token", "baseUrl");
     if (protocol !== "http:" && protocol !== "https:") throw new ValidationError("baseUrl is no http address", "baseUrl", this.base);
-    const isInHeaders = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
-    this.token = isInHeaders ? undefined : (config.token ?? inEnvironment("ALMA_TOKEN"));
+    const isInHeaders = new Headers(config.headers).has("authorization");
+    this.token = isInHeaders ? undefined : (config.token ?? (globalThis as Environment).process?.env?.ALMA_TOKEN);
     if (protocol === "http:" && !LOOPBACK.test(hostname) && (isInHeaders || this.token !== undefined)) {
       throw new ValidationError("a token is sent over https only, or to this machine", "baseUrl", this.base);
     }
@@ -176,15 +178,11 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-function inEnvironment(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env?.[name];
-}
-
 function seconds(header: string | null): number | undefined {
   if (!header) return undefined;
-  const count = Number.isNaN(Number(header)) ? (Date.parse(header) - Date.now()) / 1000 : Number(header);
-  return Number.isNaN(count) ? undefined : Math.max(0, count);
+  const count = Number(header);
+  const wait = Number.isNaN(count) ? (Date.parse(header) - Date.now()) / 1000 : count;
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 function reason(cause: unknown): string {

@@ -103,6 +103,14 @@ describe("the published calls", () => {
     assert.deepEqual([wrong.success, wrong.status], [false, "unhealthy"]);
   });
 
+  it("a number that JSON cannot carry is an error, and nothing is stored", async () => {
+    for (const durationMs of [NaN, Infinity]) {
+      const learn = alma.learn({ agent: "clockless", task: TASK, outcome: "success", durationMs });
+      await assert.rejects(learn, { code: "VALIDATION_ERROR", field: "durationMs", message: `durationMs is ${durationMs}` });
+    }
+    assert.equal((await alma.stats("clockless")).stats.total, 0);
+  });
+
   it("forget archives by limits and by ids, and only reports with dryRun", async () => {
     const { id } = await learned({ agent: "oblivia" });
     const { pruned_count } = await alma.forget({ agent: "oblivia", olderThanDays: 90, belowConfidence: 0.3 });

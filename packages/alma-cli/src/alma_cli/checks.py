@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from alma import __version__
 from alma.errors import AlmaError, ConfigurationError
+from alma_cli.output import counted
 from alma_cli.versions import DISTRIBUTION, version_of
 
 if TYPE_CHECKING:
@@ -220,9 +221,8 @@ def check_database(config: Path, path: Path | str) -> str:
         report = alma.verify()
         if not report.ok:
             raise CheckFailedError(f"{path}: {len(report.problems)} problems, the first: {report.problems[0]}")
-        return (
-            f"{path}: {report.memories} memories, {report.records} journal records verified, embedder {alma.get_stats().embedder}"
-        )
+        held = f"{counted(report.memories, 'memory', 'memories')}, {counted(report.records, 'journal record')}"
+        return f"{path}: {held} verified, embedder {alma.get_stats().embedder}"
 
 
 def _extras() -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from alma_cli.output import console, printable, table
+from alma_cli.output import console, counted, printable, table
 
 if TYPE_CHECKING:
     from alma.types import MigrationReport, Remark
@@ -16,7 +16,8 @@ def show_migrated(report: "MigrationReport") -> None:
     done = "Would import" if report.dry_run else "Imported"
     source = f" of {report.source_project!r}" if report.source_project else ""
     out.print(
-        printable(f"{done} {report.stored:,} memories{source} from {report.source} into {report.project!r}"), soft_wrap=True
+        printable(f"{done} {counted(report.stored, 'memory', 'memories')}{source} from {report.source} into {report.project!r}"),
+        soft_wrap=True,
     )
     rows = [(kind.kind, kind.read, kind.stored, kind.present, kind.read - kind.stored - kind.present) for kind in report.kinds]
     out.print(table(("kind", "read", "would be stored" if report.dry_run else "stored", *_COLUMNS[3:]), rows, right=_COLUMNS[1:]))

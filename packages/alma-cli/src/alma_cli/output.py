@@ -83,6 +83,11 @@ def table(
     return made
 
 
+def counted(number: int, one: str, more: str | None = None) -> str:
+    """Returns a number with its noun: "1 call", "2,000 memories"."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
 def printable(text: str) -> str:
     """Returns the text without characters that control a terminal, change the direction of writing or are invisible; line ends and tabs
     stay."""

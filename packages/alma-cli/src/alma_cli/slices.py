@@ -1,5 +1,6 @@
 """A slice as a table: the memories, their scores, and the factors behind these (similarity, recency, success, confidence)."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from alma.text import one_line
@@ -18,11 +19,17 @@ _COLUMNS = ("tag", "what", "score", "sim.", "rec.", "succ.", "conf.")
 
 
 def slice_table(memories: "MemorySlice", *, title: str | None = None) -> "Table":
-    """Returns one row per memory, best first, then one per way that was tried and is no rule."""
+    """Returns one row per memory, and one per way that was tried and is no rule, in the order of the prompt; last what it leaves out."""
     from alma.types.strategies import TRIED
 
-    ways = (_way_row(way) for way in memories.strategies if way.rule == TRIED)
-    return table(_COLUMNS, [*map(_row, memories.recalled), *ways], title=title, right=_COLUMNS[2:])
+    prompt = memories.to_prompt()
+
+    def place(row: Sequence[object]) -> int:
+        found = prompt.find(f"\n[{row[0]}]")
+        return len(prompt) if found < 0 else found
+
+    rows = [*map(_row, memories.recalled), *(_way_row(way) for way in memories.strategies if way.rule == TRIED)]
+    return table(_COLUMNS, sorted(rows, key=place), title=title, right=_COLUMNS[2:])
 
 
 def _row(item: "Recalled") -> tuple[str, ...]:

@@ -125,7 +125,9 @@ class ALMAStorage:
             known[SCOPE] = str(as_path(record.scope))
         if record.categories != before.categories:
             known[CATEGORIES] = record.categories
-        written = self.project().add_domain_knowledge(kept.agent, kept.domain, fact, source=kept.source, metadata=known)
+        written = self.project().add_domain_knowledge(
+            kept.agent, kept.domain, fact, source=kept.source, metadata=known, user_id=kept.user_id
+        )
         self.project().forget(memory_ids=[kept.id])
         record.id = written.id
 

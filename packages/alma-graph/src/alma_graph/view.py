@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory.room import Room
-from alma.text import quoted
+from alma.text import name_nearest, quoted
 from alma.types.identity import Partition, UserWall, from_micros, owner_name
 from alma.types.kinds import MemoryType
 from alma_graph.columns import Flags, Ints
@@ -25,6 +25,9 @@ from alma_graph.types import Entity
 
 MOST_NAMED = 10
 """Candidates that an error lists."""
+
+MOST_COMPARED = 2_000
+"""Names among which an error looks for one that is near an unknown name."""
 
 Reader = tuple[str | None, str | None]
 """The agent that reads and the user it works for. Without an agent it is the program itself, which reads what all agents recorded."""
@@ -186,14 +189,21 @@ class View:
         """Returns the entity that an id or a name means. `MemoryNotFoundError` if there is none, `ValidationError` if there are several."""
         found = self.one(name)
         if found is None:
-            is_on = settings_of(self.rows.room.store.blocks.get("graph")).enabled
-            hint = (
-                ""
-                if is_on
-                else "; memories are read for entities by read_memories(), or with `graph: {enabled: true}` in the configuration"
-            )
+            hint = self._near(name) or self._reading_hint()
             raise MemoryNotFoundError(f"no entity that this reader may see is named {quoted(name)}{hint}")
         return found
+
+    def _near(self, name: str) -> str:
+        """Returns a question about a readable name that has all words of this one, or else is written like it; "" if there is none."""
+        words = set(name.casefold().split())
+        names = [self.rows.spelt[one] for one in np.flatnonzero(self.readable)[:MOST_COMPARED]]
+        longer = (one for one in names if words <= set(one.casefold().split()))
+        return next((f", did you mean {quoted(one)}?" for one in longer), "") or name_nearest(name, names)
+
+    def _reading_hint(self) -> str:
+        if self.rows.folded_upto >= 0 or settings_of(self.rows.room.store.blocks.get("graph")).enabled:
+            return ""
+        return "; memories are read for entities by read_memories(), or with `graph: {enabled: true}` in the configuration"
 
     def type_of(self, entity: int) -> str:
         """Returns the type of an entity: that of a part which has one."""

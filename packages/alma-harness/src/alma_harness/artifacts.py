@@ -8,9 +8,9 @@ from typing import Any
 from alma import ALMA
 from alma.errors import ConflictError, ValidationError
 from alma.types import Artifact
-from alma_harness.keys import digest
+from alma_harness.keys import checked_key, digest
 from alma_harness.retrying import until_stored
-from alma_integration import checked_json, checked_name, checked_text, open_records, optional_name
+from alma_integration import checked_json, checked_text, open_records, optional_name
 
 KIND = "workflow.artifact"
 TYPES_KIND = "workflow.artifact_type"
@@ -46,7 +46,7 @@ def link_artifact(
 ) -> Artifact:
     """Stores the reference, in place of the one of the same type and `ref`."""
     records = open_records(alma, KIND)
-    workflow, user = checked_name(workflow_id, "workflow_id"), optional_name(user_id, "user_id")
+    workflow, user = checked_key(workflow_id, "workflow_id"), optional_name(user_id, "user_id")
     kind, target = _checked_type(alma, artifact_type), checked_text(ref, "ref", limit=LONGEST_REF)
     body: dict[str, Any] = {
         "workflow_id": workflow,
@@ -71,7 +71,7 @@ def link_artifact(
 
 def get_artifacts(alma: ALMA, workflow_id: object, artifact_type: object, *, user_id: object) -> list[Artifact]:
     """Returns the artifacts of a workflow, oldest first."""
-    line = digest(checked_name(workflow_id, "workflow_id"), optional_name(user_id, "user_id"))
+    line = digest(checked_key(workflow_id, "workflow_id"), optional_name(user_id, "user_id"))
     kind = None if artifact_type is None else _checked_type(alma, artifact_type)
     found = [Artifact.model_validate(record.body) for record in open_records(alma, KIND).listed(under=line)]
     return sorted((one for one in found if kind in (None, one.artifact_type)), key=lambda one: one.created_at)

@@ -8,7 +8,7 @@ from typing import Any
 from alma import ALMA
 from alma.errors import ValidationError
 from alma.types import Checkpoint
-from alma_harness.keys import digest
+from alma_harness.keys import checked_key, digest
 from alma_harness.retrying import until_stored
 from alma_integration import (
     Record,
@@ -16,7 +16,6 @@ from alma_integration import (
     checked_count,
     checked_json,
     checked_label,
-    checked_name,
     open_records,
     optional_name,
 )
@@ -45,7 +44,7 @@ class Line:
     @classmethod
     def of(cls, alma: ALMA, workflow_id: object, user_id: object) -> "Line":
         """Checks the names and returns the line."""
-        return cls(open_records(alma, KIND), checked_name(workflow_id, "workflow_id"), optional_name(user_id, "user_id"))
+        return cls(open_records(alma, KIND), checked_key(workflow_id, "workflow_id"), optional_name(user_id, "user_id"))
 
     @property
     def key(self) -> str:

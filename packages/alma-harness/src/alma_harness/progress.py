@@ -7,6 +7,7 @@ from typing import Any
 
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
 from alma_harness.asynchronous import OfProjectAsync, mirrored
+from alma_harness.keys import checked_key
 from alma_harness.projects import OfProject
 from alma_harness.retrying import HeldError, until_stored
 from alma_harness.work_items import STATUSES, Items, ProgressSummary, WorkItem, is_available, order_of, reaches
@@ -56,7 +57,7 @@ class ProgressTracker(OfProject):
         """Stores an item and returns it. `priority` (100 is the most urgent) and `effort` are from 0 to 100."""
         now = self._records.now()
         owner, user = optional_name(agent, "agent"), optional_name(user_id, "user_id")
-        needed = list(dict.fromkeys(checked_name(one, "an id of depends_on") for one in checked_items(depends_on, "depends_on")))
+        needed = list(dict.fromkeys(checked_key(one, "an id of depends_on") for one in checked_items(depends_on, "depends_on")))
         item = WorkItem(
             id=f"{round(now.timestamp() * 1_000):012x}{secrets.token_hex(6)}",
             title=checked_text(title, "title", limit=LONGEST_TITLE),
@@ -112,7 +113,7 @@ class ProgressTracker(OfProject):
 
     def add_dependency(self, item_id: str, depends_on: str) -> WorkItem:
         """Makes an item wait for another. `ValidationError` if that one already waits for it."""
-        wanted = checked_name(depends_on, "depends_on")
+        wanted = checked_key(depends_on, "depends_on")
 
         def attempt() -> WorkItem:
             graph = self._records.get(GRAPH)
@@ -179,7 +180,7 @@ class ProgressTracker(OfProject):
         return open_records(self.alma, KIND)
 
     def _record(self, item_id: object) -> Record:
-        key = checked_name(item_id, "item_id")
+        key = checked_key(item_id, "item_id")
         found = None if key == GRAPH or "/" in key else self._records.get(key)
         if found is None:
             raise MemoryNotFoundError(f"project {self.alma.project_id!r} has no work item {key[:80]!r}")

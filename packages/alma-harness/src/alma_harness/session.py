@@ -8,7 +8,7 @@ from typing import Any
 from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
 from alma.types.episodes import LEASE_DURATION
 from alma_harness.asynchronous import OfProjectAsync, mirrored
-from alma_harness.keys import digest
+from alma_harness.keys import checked_key, digest
 from alma_harness.projects import OfProject
 from alma_harness.quick_reload import quick_reload
 from alma_harness.retrying import until_stored
@@ -201,7 +201,7 @@ class SessionManager(OfProject):
         )
 
     def _changed(self, session_id: object, agent: str | None, notes: dict[str, Any], **changes: bool) -> Record:
-        key = _key(checked_name(session_id, "session_id"))
+        key = _key(checked_key(session_id, "session_id"))
 
         def attempt() -> Record:
             before = self._records.get(key)

@@ -7,6 +7,7 @@ from typing import Any
 from alma import ALMA
 from alma.errors import ValidationError
 from alma.types import MemorySlice, Outcome, Recalled
+from alma_harness.keys import checked_key
 from alma_integration import (
     checked_choice,
     checked_count,
@@ -47,7 +48,7 @@ def learn_from_workflow(
     verdict_source: Any,
 ) -> Outcome:
     """Records the outcome under the workflow's id."""
-    workflow = checked_name(workflow_id, WORKFLOW)
+    workflow = checked_key(workflow_id, WORKFLOW)
     word = checked_choice(result, "result", RESULTS)
     given = {} if metadata is None else checked_json(metadata, "metadata", largest=LARGEST_METADATA)
     used = [checked_text(one, "a strategy", limit=LONGEST_STRATEGY) for one in checked_items(strategies_used, "strategies_used")]
@@ -73,7 +74,7 @@ def retrieve_scoped(
     """Searches everything that the agent may read and keeps what is of the scope."""
     chosen = checked_choice(scope, "scope", SCOPES)
     most = checked_count(top_k, "top_k", largest=MOST)
-    workflow = None if workflow_id is None else checked_name(workflow_id, WORKFLOW)
+    workflow = None if workflow_id is None else checked_key(workflow_id, WORKFLOW)
     if agent is None:
         owners = alma.get_stats().by_agent
         if not owners:

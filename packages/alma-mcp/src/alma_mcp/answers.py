@@ -112,10 +112,11 @@ class Forgotten(_Answer):
 
 
 class Counts(_Answer):
-    """Content of the memory in numbers."""
+    """Content of the memory in numbers. `learned_rules` of the `total` follow from outcomes."""
 
     project_id: str
     total: int
+    learned_rules: int
     by_kind: dict[str, int]
     by_agent: dict[str, dict[str, int]]
     journal_records: int

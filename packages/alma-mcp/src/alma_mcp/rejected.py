@@ -24,5 +24,6 @@ def _fault(fault: Any, arguments: Iterable[str]) -> str:
         return f"{place} is missing"
     if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
         return f"there is no argument {quoted(place)}; there are {', '.join(arguments)}"
-    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{place} {message}, not {quoted(fault['input'])}"
+    if fault["type"] == "value_error":
+        return str(fault["msg"].removeprefix("Value error, "))
+    return f"{place} {fault['msg'].removeprefix('Input ')}, not {quoted(fault['input'])}"

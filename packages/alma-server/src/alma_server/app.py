@@ -67,6 +67,7 @@ def create_app(
         app.include_router(router, prefix="/v1", dependencies=in_path)
     if settings.has_page:
         app.include_router(page.router)
+        app.include_router(page.root_router)
     if settings.has_api and settings.legacy:
         app.include_router(legacy.router)
     describe_once(app)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
 
 from alma.types.identity import UtcDatetime, from_micros
@@ -23,6 +23,7 @@ STATIC = Path(__file__).parent / "static"
 INDEX = "index.html"
 
 router = APIRouter(prefix="/ui")
+root_router = APIRouter()
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -74,6 +75,15 @@ async def begin_session(body: Code, request: Request) -> Session:
         raise ProblemError(401, "code-refused", "this code was used, or is too old; run `alma ui` again")
     secret, token = begun
     return Session(token=secret, name=token.name, expires=from_micros(token.expires or 0))
+
+
+@root_router.get("/", include_in_schema=False)
+async def enter(request: Request) -> Response:
+    """Leads a browser to the page. A program gets the addresses of the page and of the document of the API."""
+    root = request.scope.get("root_path", "")
+    if "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse(f"{root}/ui/", status_code=303)
+    return JSONResponse({"page": f"{root}/ui/", "openapi": f"{root}/openapi.json"})
 
 
 @router.get("", include_in_schema=False)

@@ -7,7 +7,7 @@ import typer
 
 from alma.errors import ConfigurationError
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable
+from alma_cli.output import console, counted, print_json, printable
 from alma_cli.progress import bar
 from alma_cli.writing import checked_output
 
@@ -45,5 +45,6 @@ def export(
         print_json({"file": file, **report.model_dump(mode="json")})
         return
     held = report.counts
-    line = f"Exported {held.memories:,} memories ({held.archived:,} archived) and {held.records:,} records, {report.size / 1024:,.0f} kB"
+    memories, records = counted(held.memories, "memory", "memories"), counted(held.records, "record")
+    line = f"Exported {memories} ({held.archived:,} archived) and {records}, {report.size / 1024:,.0f} kB"
     console(stderr=is_piped).print(printable(line if is_piped else f"{line}, to {file}"), soft_wrap=True)

@@ -8,7 +8,7 @@ from alma.errors import ConfigurationError
 from alma_cli.confirming import YesOption, confirm
 from alma_cli.exits import Exit
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable, table
+from alma_cli.output import console, counted, print_json, printable, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def forget(
             _show(report)
         is_wanted = bool(report.memory_ids) and not dry_run
         if is_wanted and not json:
-            confirm(f"{'Erase' if purge else 'Archive'} {report.total} memories?", yes=yes)
+            confirm(f"{'Erase' if purge else 'Archive'} {counted(report.total, 'memory', 'memories')}?", yes=yes)
         if is_wanted and (yes or not json):
             done = alma.forget(agent, **{**given, "memory_ids": list(report.memory_ids)})
             report = done.model_copy(update={"unknown": (*report.unknown, *done.unknown)})
@@ -94,7 +94,9 @@ def _forget_user(user_id: str, has_others: bool, *, dry_run: bool, yes: bool, co
 def _show(report: "ForgetReport") -> None:
     out = console()
     kinds = ", ".join(f"{count} {kind}" for kind, count in report.by_kind.items())
-    out.print(printable(f"To forget: {report.total} memories{f' ({kinds})' if kinds else ''}"), soft_wrap=True)
+    out.print(
+        printable(f"To forget: {counted(report.total, 'memory', 'memories')}{f' ({kinds})' if kinds else ''}"), soft_wrap=True
+    )
     for memory_id in report.unknown:
         out.print(printable(f"No memory that can be forgotten: {memory_id}"), soft_wrap=True)
 

@@ -10,7 +10,7 @@ import typer
 
 from alma_cli.migrated import show_migrated
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable
+from alma_cli.output import console, counted, print_json, printable
 from alma_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -105,9 +105,12 @@ def _check_options(
 
 def _described(report: "ImportReport") -> str:
     stored, left = report.stored, report.skipped
-    imported = f"Imported {stored.memories:,} memories ({stored.archived:,} archived) and {stored.records:,} records of {report.project!r}"
+    memories, records = counted(stored.memories, "memory", "memories"), counted(stored.records, "record")
+    imported = f"Imported {memories} ({stored.archived:,} archived) and {records} of {report.project!r}"
     rest = (
-        f"; {left.memories:,} memories and {left.records:,} records were there already" if left.memories or left.records else ""
+        f"; {counted(left.memories, 'memory', 'memories')} and {counted(left.records, 'record')} were there already"
+        if left.memories or left.records
+        else ""
     )
     merged = (
         f"; changed {len(report.changed):,}, deleted {len(report.deleted):,} that the file says were purged"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable, table
+from alma_cli.output import console, counted, print_json, printable, table
 
 if TYPE_CHECKING:
     from alma.types.reports import MaintenanceReport
@@ -49,14 +49,19 @@ def _print(report: "MaintenanceReport") -> None:
     if rows:
         out.print(table(("kind", "rule", "limit", "owner", "memories"), rows, right=("limit", "memories")))
     if report.dry_run:
-        out.print(f"To archive: {report.total} memories")
+        out.print(f"To archive: {counted(report.total, 'memory', 'memories')}")
     elif report.total:
         first, last = report.seqs[0], report.seqs[-1]
         records = f"record {first}" if first == last else f"records {first} to {last}"
-        out.print(f"Archived {report.total} memories, as {records}; `alma undo --to {first - 1}` takes that back", soft_wrap=True)
+        out.print(
+            f"Archived {counted(report.total, 'memory', 'memories')}, as {records}; `alma undo --to {first - 1}` takes that back",
+            soft_wrap=True,
+        )
     else:
         out.print("Nothing is due to be archived")
     if report.merged:
-        out.print(f"{'To merge' if report.dry_run else 'Merged'} with others that say the same: {report.merged} memories")
+        out.print(
+            f"{'To merge' if report.dry_run else 'Merged'} with others that say the same: {counted(report.merged, 'memory', 'memories')}"
+        )
     for kind in report.unknown_kinds:
         out.print(printable(f"There is a rule for {kind!r}, but no memory and no definition of that kind"), soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable, table
+from alma_cli.output import console, counted, print_json, printable, table
 
 
 def stats(
@@ -30,11 +30,12 @@ def stats(
     out = console()
     out.print(
         printable(
-            f"Project {held.project_id!r}: {held.total} memories, {held.journal_records} journal records, "
+            f"Project {held.project_id!r}: {counted(held.total - held.learned_rules, 'memory', 'memories')} stored, "
+            f"{counted(held.learned_rules, 'rule')} learned, {counted(held.journal_records, 'journal record')}, "
             f"{held.database_bytes / 1024:,.0f} kB, embedder {held.embedder}"
         ),
         soft_wrap=True,
     )
     rows = [(name, kind, count) for name, kinds in sorted(held.by_agent.items()) for kind, count in sorted(kinds.items())]
     if rows:
-        out.print(table(("owner", "kind", "memories"), rows, right=("memories",)))
+        out.print(table(("owner", "kind", "count"), rows, right=("count",)))

@@ -6,7 +6,7 @@ import typer
 
 from alma_cli.confirming import YesOption, confirm
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable
+from alma_cli.output import console, counted, print_json, printable
 
 if TYPE_CHECKING:
     from alma.types.reports import UndoReport
@@ -15,7 +15,10 @@ SHOWN = 10
 
 
 def undo(
-    to: Annotated[int, typer.Option("--to", help="The journal record after which everything is taken back.")],
+    to: Annotated[
+        int | None,
+        typer.Option("--to", help="The journal record after which everything is taken back, as `alma history` lists them."),
+    ] = None,
     actor: Annotated[str | None, typer.Option("--actor", "-a", help="Take back only what this one did.")] = None,
     yes: Annotated[bool, YesOption] = False,
     config: ConfigOption = None,
@@ -34,6 +37,8 @@ def undo(
     """
     from alma import ALMA
 
+    if to is None:
+        raise typer.BadParameter("it is missing; `alma history` lists the journal records and their numbers", param_hint="--to")
     with ALMA.from_config(config_path(config), create=False) as alma:
         report = alma.undo_preview(to, actor=actor)
         if not json:
@@ -41,7 +46,7 @@ def undo(
         if _is_idle(report):
             yes = False
         elif not json:
-            confirm(f"Take {report.records} calls back?", yes=yes)
+            confirm(f"Take {counted(report.records, 'call')} back?", yes=yes)
             yes = True
         if yes:
             report = alma.undo(to, actor=actor, expected_head=None if json else report.head)
@@ -61,7 +66,7 @@ def _show(report: "UndoReport") -> None:
     if _is_idle(report):
         out.print(printable(f"Nothing to undo{whose} after record {report.to}"), soft_wrap=True)
     else:
-        out.print(printable(f"Undoing {report.records} calls{whose} after record {report.to}:"), soft_wrap=True)
+        out.print(printable(f"Undoing {counted(report.records, 'call')}{whose} after record {report.to}:"), soft_wrap=True)
     for what, names in (
         ("comes back", report.brought_back),
         ("goes", report.removed),
@@ -73,4 +78,4 @@ def _show(report: "UndoReport") -> None:
         if len(names) > SHOWN:
             out.print(f"  {what}: {len(names) - SHOWN} more", soft_wrap=True)
     if report.purged:
-        out.print(f"Of {report.purged} calls something was purged; that does not come back", soft_wrap=True)
+        out.print(f"Of {counted(report.purged, 'call')} something was purged; that does not come back", soft_wrap=True)

@@ -6,7 +6,7 @@ import typer
 
 from alma_cli.exits import Exit
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import console, print_json, printable
+from alma_cli.output import console, counted, print_json, printable
 
 
 def verify(
@@ -40,6 +40,9 @@ def verify(
                 out.print(printable(f"{word} {problem}"), soft_wrap=True)
         found = f"{len(report.problems)} problems" if report.problems else "no problem"
         mended = f", {len(report.rebuilt)} rebuilt," if report.rebuilt else ""
-        out.print(f"{found}{mended} in {report.records} journal records and {report.memories} memories", soft_wrap=True)
+        out.print(
+            f"{found}{mended} in {counted(report.records, 'journal record')} and {counted(report.memories, 'memory', 'memories')}",
+            soft_wrap=True,
+        )
     if not report.ok:
         raise typer.Exit(Exit.PROBLEM)

@@ -42,10 +42,14 @@ _COUNTS = {f"{spec.listed_as}_count": kind.value for kind, spec in KINDS.items()
 
 
 class Stats(Value):
-    """Content of a project. `by_agent` counts memories by agent and kind; preferences are under their `user:` names."""
+    """Content of a project. `by_agent` counts memories by agent and kind; preferences are under their `user:` names.
+
+    `learned_rules` of the `total` are not stored: they follow from outcomes. The others are those that `verify` and `export` count.
+    """
 
     project_id: str
     total: int
+    learned_rules: int
     by_kind: dict[str, int]
     by_agent: dict[str, dict[str, int]]
     journal_records: int

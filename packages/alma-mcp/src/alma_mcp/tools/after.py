@@ -17,7 +17,7 @@ def learn(
     calls: Calls,
     task: Task,
     outcome: Verdict,
-    strategy_used: Annotated[str, Field(description="What was done, in a sentence.")],
+    strategy_used: Annotated[str | None, Field(description="What was done, in a sentence.")] = None,
     agent: Agent = None,
     user_id: UserId = None,
     task_type: TaskType = None,

@@ -42,6 +42,7 @@ def stats(calls: Calls, agent: Agent = None) -> Counts:
     return Counts(
         project_id=found.project_id,
         total=found.total,
+        learned_rules=found.learned_rules,
         by_kind=found.by_kind,
         by_agent=found.by_agent,
         journal_records=found.journal_records,

@@ -64,10 +64,12 @@ class Begun(Answer):
 
 
 class Counts(Answer):
-    """Content of a project in numbers, as `alma.types.reports.Stats` has it. `database_bytes` is `None` for a token that reads a part only."""
+    """Content of a project in numbers, as `alma.types.reports.Stats` has it. `learned_rules` of the `total` follow from outcomes and are not
+    stored. `database_bytes` is `None` for a token that reads a part only."""
 
     project_id: str
     total: int
+    learned_rules: int
     by_kind: dict[str, int]
     by_agent: dict[str, dict[str, int]]
     journal_records: int

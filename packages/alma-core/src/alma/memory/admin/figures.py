@@ -75,6 +75,7 @@ def get_stats(room: Room, agent: str | None = None, *, users: Collection[str] | 
     return Stats(
         project_id=room.name,
         total=by_kind.total(),
+        learned_rules=len(rules),
         by_kind=dict(sorted(by_kind.items())),
         by_agent={name: dict(of_agent) for name, of_agent in sorted(by_agent.items())},
         journal_records=room.project.head(),
@@ -143,8 +144,9 @@ def list_memories(
     """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
     after `since`. A learned rule is as old as the first outcome behind it.
 
-    With `words`, only memories that contain each word of that text, whatever its ending. This is for browsing the store, whatever the
-    agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not listed.
+    With `words`, only memories that contain each word of that text, whatever its ending. This is for who administers the store: no scope and
+    no wall between users applies, so without `user_id` the memories of all users are listed. `retrieve` finds what matters for a task and may be
+    read. Forgotten memories are not listed.
     """
     wanted = None if kind is None else checked_kind(room, kind)
     owner = None if agent is None else args.checked_name(agent, "agent")
