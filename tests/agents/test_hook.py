@@ -296,6 +296,17 @@ def test_a_session_begins_with_the_rules_that_the_host_may_read_alone(project: P
     assert [name in codex for name in ("way of claude-code", "way of lead", "way of hr-bot")] == [False, True, False]
 
 
+def test_a_session_begins_with_learned_rules_under_a_heading_that_says_so_and_their_tasks(project: Path) -> None:
+    for session in ("first", "second", "third"):
+        run_session(project, session)
+    learn_spools(str(project / ".alma" / "agents"))
+    said = json.loads(start_of(project, "claude-code", "s"))["hookSpecificOutput"]["additionalContext"]
+    head, line = said.splitlines()[1:3]
+    assert head == "Learned from outcomes in this repository, or stated:"
+    assert line.startswith('- run pip install flask (on tasks such as "pytest -q fails: ModuleNotFoundError: No module named ')
+    assert line.endswith("worked 3 of 3 times")
+
+
 def test_what_other_agents_learn_meanwhile_displaces_no_fix(project: Path) -> None:
     run_session(project, "first")
     learn_spools(str(project / ".alma" / "agents"))

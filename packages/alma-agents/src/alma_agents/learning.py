@@ -6,12 +6,14 @@ import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic, MemorySlice, Outcome
 from alma.errors import AlmaError, MemoryNotFoundError
-from alma.text import shortened
+from alma.text import estimate_tokens, shortened
+from alma.types.rule_lines import note_on_tasks
 from alma_agents import index, spool
 from alma_agents.attempts import Attempt, Session
 from alma_agents.events import Event
@@ -20,14 +22,17 @@ from alma_agents.rules import Rule, rules_of
 from alma_agents.signatures import words_of
 from alma_agents.trust import is_trusted
 from alma_agents.warning import erase_oldest, note_commands, warnings_of
+from alma_integration import fenced
 
 _LOG = logging.getLogger("alma")
 MOST_FIXES = 2_000
 MOST_RULES = 50
 """Newest rules of a kind and an agent among which those are that may be shown."""
 
-MOST_BRIEFED = 6
-"""Rules of a kind at the start of a session."""
+MOST_BRIEFED, MOST_TOKENS = 6, 450
+"""Rules of a kind at the start of a session, and tokens of all of them."""
+
+_HEAD = "Learned from outcomes in this repository, or stated:"
 
 CODING = "coding"
 """Key of an outcome's metadata that says what it was learned from."""
@@ -254,10 +259,10 @@ def _reads(alma: ALMA, host: str, rules: list[Rule]) -> bool:
 
 
 def _briefing(rules: list[Rule]) -> str:
-    """Returns the first rules of each kind as fenced notes of at most 2,000 characters."""
-    listed: dict[str, Any] = {
-        "heuristics": [rule for rule in rules if isinstance(rule, Heuristic)][:MOST_BRIEFED],
-        "anti_patterns": [rule for rule in rules if isinstance(rule, AntiPattern)][:MOST_BRIEFED],
-    }
-    text = MemorySlice(**listed).to_prompt(450) if rules else ""
-    return text if len(text) <= 2_000 else MemorySlice(**{name: found[:2] for name, found in listed.items()}).to_prompt(300)
+    """Returns the first rules of each kind, by turns, as fenced notes of at most 450 tokens. They have no ages, which would be those of the index."""
+    of_kinds = ([rule for rule in rules if isinstance(rule, kind)][:MOST_BRIEFED] for kind in (Heuristic, AntiPattern))
+    lines = [_HEAD]
+    for rule in filter(None, chain.from_iterable(zip_longest(*of_kinds))):
+        longer = [*lines, f"- {note_on_tasks(rule)}"]
+        lines = longer if estimate_tokens(fenced(longer)) <= MOST_TOKENS else lines
+    return fenced(lines) if len(lines) > 1 else ""
