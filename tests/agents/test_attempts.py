@@ -185,7 +185,7 @@ def test_a_tidied_or_locked_list_of_packages_is_a_repair() -> None:
             "Could not find rails in locally installed gems",
         ),
         ("error: could not compile `shop`", "error: could not compile `shop`"),
-        ("make: *** [all] Error 2", "make: *** [all] Error N"),
+        ("make: *** [all] Error 2", "make: *** [all] Error 2"),
     ],
 )
 def test_the_error_is_neither_advice_nor_a_conclusion_where_another_line_says_more(output: str, error: str) -> None:

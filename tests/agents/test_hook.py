@@ -58,6 +58,25 @@ def test_a_fix_is_shown_once_a_session_when_the_error_comes_back(project: Path) 
     assert drive(call(project, "second", "pytest -q", "t9", ERROR)) == ""
 
 
+def test_the_newest_error_is_shown_as_it_was_and_its_numbers_make_no_other_fix(project: Path) -> None:
+    folder = str(project / ".alma" / "agents")
+    for session, address in (("first", "127.0.0.1"), ("second", "10.0.0.7")):
+        error = f"Exit code 1\nError: connect ECONNREFUSED {address}:5432 at /home/ann/shop/db.js"
+        for number, (command, said) in enumerate((("npm test", error), ("docker compose up -d", ""), ("npm test", ""))):
+            spool.append(
+                folder, session, {"host": "claude-code", "payload": call(project, session, command, f"{session}{number}", said)}
+            )
+        spool.append(folder, session, {"over": True})
+        learn_spools(folder)
+    error = "Exit code 1\nError: connect ECONNREFUSED 192.168.0.4:5432 at /srv/db.js"
+    said = json.loads(drive(call(project, "third", "npm test", "t1", error)))["hookSpecificOutput"]["additionalContext"]
+    assert said.endswith(
+        "npm test fails: Error: connect ECONNREFUSED 10.0.0.7:5432 at db.js | Way: run docker compose up -d (passed 2 times)"
+    )
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        assert [row.tasks for row in alma.strategies(agent="claude-code")] == [1]
+
+
 def test_a_fix_after_which_it_failed_again_gives_way_to_the_one_that_helped(project: Path) -> None:
     folder = str(project / ".alma" / "agents")
     for session, others in (("first", ()), ("second", (("pytest -q", ERROR), ("pip install flask-login", "")))):

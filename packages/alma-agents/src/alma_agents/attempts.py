@@ -8,7 +8,7 @@ from typing import NamedTuple
 from alma_agents import options, shell
 from alma_agents.events import EDIT, SHELL, TOOL, Event
 from alma_agents.runs import Ran, Runs
-from alma_agents.signatures import error_of
+from alma_agents.signatures import error_of, masked
 from alma_agents.spool import repository_of
 
 MOST_CALLS = 60
@@ -76,7 +76,7 @@ class _Open:
         """Notes another failure, and what did not prevent it."""
         self.failures += 1
         self.tested = self.strategy
-        if error == self.error and self.changes and len(self.tried) < MOST_TRIED:
+        if masked(error) == masked(self.error) and self.changes and len(self.tried) < MOST_TRIED:
             self.tried.append(self.strategy)
 
     def add(self, change: _Change) -> None:
