@@ -34,6 +34,14 @@ def test_what_only_the_successes_did_is_named_with_its_counts(alma: ALMA, played
     assert notes(alma) == []
 
 
+def test_the_agent_is_shown_the_counts_of_a_lesson(alma: ALMA, played: list[str]) -> None:
+    alma.reflect("dev", dry_run=False)
+
+    counts = "run the smoke tests (8 of 8 runs with it succeeded, 0 of 8 without it; since then no record yet)"
+    assert counts in alma.retrieve("Deploy the shop", "dev").to_prompt()
+    assert counts in alma.playbook("dev")
+
+
 def test_what_only_the_failures_did_is_to_be_avoided(alma: ALMA, play: Play) -> None:
     for good in (True, False) * 8:
         play("build the image", *([] if good else ["skip the migration"]), good=good)
