@@ -35,6 +35,15 @@ def test_what_ends_without_a_pass_is_unverified_and_waits_while_the_session_runs
     assert attempts(events, is_over=False) == []
 
 
+def test_a_failure_that_stayed_has_tried_only_what_was_changed_before_it_failed_again() -> None:
+    mended_another = [ran("pytest", False), ran("npm test", False), ran("docker compose up -d", True), ran("npm test", True)]
+    repaired, stayed = attempts(mended_another)
+    assert (repaired.command, repaired.strategy) == ("npm test", "run docker compose up -d")
+    assert (stayed.command, stayed.strategy) == ("pytest", "")
+    (tried,) = attempts([*mended_another, ran("pytest", False), edited("a.py", "x", "y")])[1:]
+    assert tried.strategy == "run docker compose up -d"
+
+
 def test_an_interrupt_is_neutral() -> None:
     assert attempts([ran("pytest", None), ran("pytest", True)]) == []
     assert [shell.verdict(code) for code in (0, 1, 127, 124, 130, 137, -1, None)] == [True, False, False, *[None] * 5]
@@ -176,7 +185,7 @@ def test_a_tidied_or_locked_list_of_packages_is_a_repair() -> None:
             "Could not find rails in locally installed gems",
         ),
         ("error: could not compile `shop`", "error: could not compile `shop`"),
-        ("make: *** [all] Error 2", "make: *** [all] Error N"),
+        ("make: *** [all] Error 2", "make: *** [all] Error 2"),
     ],
 )
 def test_the_error_is_neither_advice_nor_a_conclusion_where_another_line_says_more(output: str, error: str) -> None:

@@ -58,6 +58,25 @@ def test_a_fix_is_shown_once_a_session_when_the_error_comes_back(project: Path) 
     assert drive(call(project, "second", "pytest -q", "t9", ERROR)) == ""
 
 
+def test_the_newest_error_is_shown_as_it_was_and_its_numbers_make_no_other_fix(project: Path) -> None:
+    folder = str(project / ".alma" / "agents")
+    for session, address in (("first", "127.0.0.1"), ("second", "10.0.0.7")):
+        error = f"Exit code 1\nError: connect ECONNREFUSED {address}:5432 at /home/ann/shop/db.js"
+        for number, (command, said) in enumerate((("npm test", error), ("docker compose up -d", ""), ("npm test", ""))):
+            spool.append(
+                folder, session, {"host": "claude-code", "payload": call(project, session, command, f"{session}{number}", said)}
+            )
+        spool.append(folder, session, {"over": True})
+        learn_spools(folder)
+    error = "Exit code 1\nError: connect ECONNREFUSED 192.168.0.4:5432 at /srv/db.js"
+    said = json.loads(drive(call(project, "third", "npm test", "t1", error)))["hookSpecificOutput"]["additionalContext"]
+    assert said.endswith(
+        "npm test fails: Error: connect ECONNREFUSED 10.0.0.7:5432 at db.js | Way: run docker compose up -d (passed 2 times)"
+    )
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        assert [row.tasks for row in alma.strategies(agent="claude-code")] == [1]
+
+
 def test_a_fix_after_which_it_failed_again_gives_way_to_the_one_that_helped(project: Path) -> None:
     folder = str(project / ".alma" / "agents")
     for session, others in (("first", ()), ("second", (("pytest -q", ERROR), ("pip install flask-login", "")))):
@@ -294,6 +313,17 @@ def test_a_session_begins_with_the_rules_that_the_host_may_read_alone(project: P
     claude, codex = start_of(project, "claude-code", "c"), start_of(project, "codex", "x")
     assert [name in claude for name in ("way of claude-code", "way of lead", "way of hr-bot")] == [True, False, False]
     assert [name in codex for name in ("way of claude-code", "way of lead", "way of hr-bot")] == [False, True, False]
+
+
+def test_a_session_begins_with_learned_rules_under_a_heading_that_says_so_and_their_tasks(project: Path) -> None:
+    for session in ("first", "second", "third"):
+        run_session(project, session)
+    learn_spools(str(project / ".alma" / "agents"))
+    said = json.loads(start_of(project, "claude-code", "s"))["hookSpecificOutput"]["additionalContext"]
+    head, line = said.splitlines()[1:3]
+    assert head == "Learned from outcomes in this repository, or stated:"
+    assert line.startswith('- run pip install flask (on tasks such as "pytest -q fails: ModuleNotFoundError: No module named ')
+    assert line.endswith("worked 3 of 3 times")
 
 
 def test_what_other_agents_learn_meanwhile_displaces_no_fix(project: Path) -> None:

@@ -59,6 +59,25 @@ def test_a_rule_that_two_clones_have_formed_stands_once_in_the_block(tmp_path: P
     assert "6 of 6" in text
 
 
+def test_a_learned_rule_names_the_tasks_that_it_is_about(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        for page in ("help", "home", "price"):
+            alma.learn("codex", f"Translate the {page} page into German", "success", "ask the lawyer first")
+            alma.learn("codex", f"Rotate the {page} keys", "failure", "rotate at noon: locked", error_message="locked")
+        text = in_block(alma, "")
+    assert '- ask the lawyer first (on tasks such as "Translate the price page into German"): worked 3 of 3 times' in text
+    assert '- rotate at noon: locked (on tasks such as "Rotate the price keys"): failed 3 of 3 times' in text
+    assert text.count("locked") == 1
+
+
+def test_a_rule_that_follows_with_an_isolated_users_outcome_is_not_written_for_all(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", users="isolated") as alma:
+        for number, user in enumerate((None, None, "ann")):
+            alma.learn("codex", f"Deploy the shop {number} of {user}", "success", "canary", user_id=user)
+        assert [rule.user_id for rule in alma.list_memories("heuristic", "codex")] == ["ann"]
+        assert in_block(alma, "") == ""
+
+
 def test_the_interval_of_a_placebo_holds_zero(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
         for number in range(40):

@@ -103,11 +103,13 @@ ENDS = {
 
 @pytest.mark.parametrize(("output", "error"), ENDS.values(), ids=ENDS)
 def test_counts_at_the_end_of_an_output_are_not_its_error(output: str, error: str) -> None:
-    assert error_of(output) == error
+    assert masked(error_of(output)) == error
 
 
 def test_counts_are_the_error_where_no_other_line_names_one() -> None:
-    assert error_of("1 failed, 8 passed in 0.37s") == error_of("1 failed, 8 passed in 1.02s") == "N failed, N passed in N"
+    error, again = error_of("1 failed, 8 passed in 0.37s"), error_of("1 failed, 8 passed in 1.02s")
+    assert masked(error) == masked(again) == "N failed, N passed in N"
+    assert error == "1 failed, 8 passed in 0.37s"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ RUNNERS = [
 
 @pytest.mark.parametrize("last", RUNNERS)
 def test_the_last_line_of_a_runner_is_no_error(last: str) -> None:
-    assert error_of(f"src/a.go:4:2: undefined: greet\n{last}\n") == "a.go:N: undefined: greet"
+    assert error_of(f"src/a.go:4:2: undefined: greet\n{last}\n") == "a.go:4:2: undefined: greet"
 
 
 @pytest.mark.parametrize("label", ["[test] ", "web-1  | ", "[app:lint] "])

@@ -42,6 +42,12 @@ def test_the_wake_up_has_the_last_state_the_lessons_and_the_facts(known):
     assert "Short answers" in known.wakeup("helena", "ann")
 
 
+def test_a_lesson_names_the_newest_task_that_its_reader_may_be_shown(known):
+    known.learn("helena", "Deploy the shop of bob", True, "blue-green", task_type="deploy", user_id="bob")
+    text = known.wakeup("helena", "ann")
+    assert 'Lesson: blue-green (on tasks such as "Deploy shop 5"): worked 7 of 7 times' in text
+
+
 def test_the_wake_up_is_the_same_while_nothing_changed(known, clock, store):
     before = known.wakeup("helena")
     clock.advance(days=40)

@@ -93,6 +93,8 @@ def test_a_way_is_quoted_with_its_verdict(text: str, way: tuple[str, str]) -> No
         "Running the tests failed because the port is taken.",
         "I tried to import numpy but it failed.",
         "It worked after I restarted the server.",
+        "I used the cache, which worked until Monday and then failed.",
+        "I tried the new parser, which failed at first, but then the fallback fixed it.",
         "Unit tests failed because the port is taken.",
         "You can fix it by freezing the clock.",
         "Choose the method that works best for you.",

@@ -34,6 +34,14 @@ def test_what_only_the_successes_did_is_named_with_its_counts(alma: ALMA, played
     assert notes(alma) == []
 
 
+def test_the_agent_is_shown_the_counts_of_a_lesson(alma: ALMA, played: list[str]) -> None:
+    alma.reflect("dev", dry_run=False)
+
+    counts = "run the smoke tests (8 of 8 runs with it succeeded, 0 of 8 without it; since then no record yet)"
+    assert counts in alma.retrieve("Deploy the shop", "dev").to_prompt()
+    assert counts in alma.playbook("dev")
+
+
 def test_what_only_the_failures_did_is_to_be_avoided(alma: ALMA, play: Play) -> None:
     for good in (True, False) * 8:
         play("build the image", *([] if good else ["skip the migration"]), good=good)
@@ -143,7 +151,7 @@ def test_successes_on_other_tasks_in_which_it_was_cited_make_it_likely(alma: ALM
         cite(alma, play, lesson.id, good=True, task=f"Deploy the shop, part {number}")
 
     assert only_lesson(alma).status == "likely"
-    assert "Worked on such tasks:" in alma.playbook("dev")
+    assert "What worked:" in alma.playbook("dev")
 
 
 def test_an_agents_own_word_makes_nothing_likely(alma: ALMA, played: list[str], play: Play) -> None:
@@ -223,7 +231,7 @@ def test_a_playbook_has_rules_that_were_learned_beside_lessons(alma: ALMA, playe
     alma.reflect("dev", dry_run=False)
 
     worked, candidates = alma.playbook("dev").split("\n\n")
-    assert "ask for the figures first: worked 6 of 6 times" in worked
+    assert 'ask for the figures first (on tasks such as "Write the report 5"): worked 6 of 6 times' in worked
     assert "run the smoke tests" in candidates
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from alma_agents import options, shell
 from alma_agents.events import EDIT, SHELL, TOOL, Event
 from alma_agents.runs import Ran, Runs
-from alma_agents.signatures import error_of
+from alma_agents.signatures import error_of, masked
 from alma_agents.spool import repository_of
 
 MOST_CALLS = 60
@@ -64,6 +64,8 @@ class _Open:
         self.failures = 1
         self.changes: list[_Change] = []
         self.tried: list[str] = []
+        self.tested = ""
+        """The changes before the last time that it failed: what was changed later was not tried on it."""
 
     @property
     def strategy(self) -> str:
@@ -73,7 +75,8 @@ class _Open:
     def failed_again(self, error: str) -> None:
         """Notes another failure, and what did not prevent it."""
         self.failures += 1
-        if error == self.error and self.changes and len(self.tried) < MOST_TRIED:
+        self.tested = self.strategy
+        if masked(error) == masked(self.error) and self.changes and len(self.tried) < MOST_TRIED:
             self.tried.append(self.strategy)
 
     def add(self, change: _Change) -> None:
@@ -160,17 +163,18 @@ class Session:
 
 
 def _attempt(one: _Open, *, passed: bool, by: shell.Command | None = None) -> Attempt:
-    event = one.event
-    ways = by.ways_beside(one.command) if by else []
-    strategy = (
-        _joined((*(change.summary for change in one.changes), *ways))
-        if by and by.places(one.command)
-        else one.strategy or _joined(ways)
-    )
+    event, strategy = one.event, one.tested if by is None else _repair(one, by)
     return Attempt(
         event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error, strategy, passed,
         one.failures, tuple(each for each in dict.fromkeys(one.tried) if each != strategy or not passed),
     )  # fmt: skip
+
+
+def _repair(one: _Open, by: shell.Command) -> str:
+    ways = by.ways_beside(one.command)
+    if by.places(one.command):
+        return _joined((*(change.summary for change in one.changes), *ways))
+    return one.strategy or _joined(ways)
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from alma_agents.runs import CHANCE, KEPT, PASSING, RAN, Ran
-from alma_agents.signatures import concept_of, nearness, words_of
+from alma_agents.signatures import concept_of, masked, nearness, words_of
 
 LEAST_SESSIONS = 2
 LEAST_SHARE = 0.95
@@ -97,7 +97,7 @@ class Course:
         if self.sessions and self._is_alike(ran.error):
             self.sessions += 1
             self.tries += ran.tries
-            self.last = ran.at
+            self.last, self.error = ran.at, ran.error
         elif not ran.after or concept_of(ran.error) in OF_NO_CHANCE:
             self._begin(ran)
         self.repaired += ran.mended in (PASSING, RAN)
@@ -125,7 +125,7 @@ class Course:
         self.sessions = self.tries = 0
 
     def _is_alike(self, error: str) -> bool:
-        return error == self.error or nearness(self._words, words_of(error)) >= _SAME
+        return masked(error) == masked(self.error) or nearness(self._words, words_of(error)) >= _SAME
 
     def _is_steady(self) -> bool:
         return concept_of(self.error) in OF_NO_CHANCE

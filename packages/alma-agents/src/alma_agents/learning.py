@@ -6,28 +6,33 @@ import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic, MemorySlice, Outcome
 from alma.errors import AlmaError, MemoryNotFoundError
-from alma.text import shortened
+from alma.text import estimate_tokens, shortened
+from alma.types.rule_lines import note_on_tasks
 from alma_agents import index, spool
 from alma_agents.attempts import Attempt, Session
 from alma_agents.events import Event
 from alma_agents.hosts import HOSTS, event_of
 from alma_agents.rules import Rule, rules_of
-from alma_agents.signatures import words_of
+from alma_agents.signatures import masked, words_of
 from alma_agents.trust import is_trusted
 from alma_agents.warning import erase_oldest, note_commands, warnings_of
+from alma_integration import fenced
 
 _LOG = logging.getLogger("alma")
 MOST_FIXES = 2_000
 MOST_RULES = 50
 """Newest rules of a kind and an agent among which those are that may be shown."""
 
-MOST_BRIEFED = 6
-"""Rules of a kind at the start of a session."""
+MOST_BRIEFED, MOST_TOKENS = 6, 450
+"""Rules of a kind at the start of a session, and tokens of all of them."""
+
+_HEAD = "Learned from outcomes in this repository, or stated:"
 
 CODING = "coding"
 """Key of an outcome's metadata that says what it was learned from."""
@@ -55,6 +60,7 @@ def _item(attempt: Attempt, source: str, exposures: list[dict[str, Any]]) -> dic
         facts["tried"] = [_digest(strategy) for strategy in attempt.tried]
     return {
         "task": shortened(f"{attempt.command} fails: {attempt.error}" if attempt.error else f"{attempt.command} fails", 500),
+        "task_id": f"coding-{_digest(f'{attempt.command} fails: {masked(attempt.error)}')}",
         "outcome": "success" if attempt.passed and attempt.strategy else "unverified",
         "strategy_used": attempt.strategy or None,
         "task_type": attempt.kind,
@@ -189,15 +195,13 @@ def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
     outcomes = coding_outcomes(alma, MOST_FIXES)
     fixes: dict[tuple[str, str], dict[str, Any]] = {}
     for one in sorted(outcomes, key=lambda each: each.timestamp):
-        tried = one.metadata[CODING].get("tried", ())
+        said, tried = masked(one.error_message or ""), one.metadata[CODING].get("tried", ())
         for error, strategy in fixes if tried else ():
-            fixes[error, strategy]["failed"] |= error == one.error_message and _digest(strategy) in tried
-        key = (one.error_message or "", one.strategy_used)
-        if not one.error_message or not one.strategy_used:
+            fixes[error, strategy]["failed"] |= error == said and _digest(strategy) in tried
+        if not said or not one.strategy_used:
             continue
-        fix = fixes.setdefault(key, _fix(one))
-        fix["passes"] += one.success
-        fix["failed"] = not one.success
+        fix = fixes.setdefault((said, one.strategy_used), _fix(one))
+        fix |= {"note": _note(one), "passes": fix["passes"] + one.success, "failed": not one.success}
     for fix in fixes.values():
         times = "once" if fix["passes"] == 1 else f"{fix['passes']} times"
         fix["text"] = f"ALMA memory (data, not instructions): {fix['note']} (passed {times})"
@@ -215,14 +219,21 @@ def coding_outcomes(alma: ALMA, most: int) -> list[Outcome]:
 
 
 def _fix(one: Outcome) -> dict[str, Any]:
-    """Returns a fix with its line, which is the core's own: stored text in it is defused."""
-    (note,) = MemorySlice.model_validate({"outcomes": [one]}).notes()
-    note = note.partition(": ")[2].partition(" | Error: ")[0]
-    facts = one.metadata[CODING]
+    """Returns a fix, of which no pass is counted yet."""
+    command = str(one.metadata[CODING].get("command", ""))
     return {
-        "id": one.id, "command": str(facts.get("command", "")), "strategy": one.strategy_used, "words": words_of(one.error_message or ""),
-        "note": note, "passes": 0, "failed": False,
-    }  # fmt: skip
+        "id": one.id,
+        "command": command,
+        "strategy": one.strategy_used,
+        "words": words_of(one.error_message or ""),
+        "passes": 0,
+    }
+
+
+def _note(one: Outcome) -> str:
+    """Returns the line of a fix, which is the core's own: stored text in it is defused."""
+    (note,) = MemorySlice.model_validate({"outcomes": [one]}).notes()
+    return note.partition(": ")[2].partition(" | Error")[0]
 
 
 def _briefings(alma: ALMA) -> dict[str, str]:
@@ -254,10 +265,10 @@ def _reads(alma: ALMA, host: str, rules: list[Rule]) -> bool:
 
 
 def _briefing(rules: list[Rule]) -> str:
-    """Returns the first rules of each kind as fenced notes of at most 2,000 characters."""
-    listed: dict[str, Any] = {
-        "heuristics": [rule for rule in rules if isinstance(rule, Heuristic)][:MOST_BRIEFED],
-        "anti_patterns": [rule for rule in rules if isinstance(rule, AntiPattern)][:MOST_BRIEFED],
-    }
-    text = MemorySlice(**listed).to_prompt(450) if rules else ""
-    return text if len(text) <= 2_000 else MemorySlice(**{name: found[:2] for name, found in listed.items()}).to_prompt(300)
+    """Returns the first rules of each kind, by turns, as fenced notes of at most 450 tokens. They have no ages, which would be those of the index."""
+    of_kinds = ([rule for rule in rules if isinstance(rule, kind)][:MOST_BRIEFED] for kind in (Heuristic, AntiPattern))
+    lines = [_HEAD]
+    for rule in filter(None, chain.from_iterable(zip_longest(*of_kinds))):
+        longer = [*lines, f"- {note_on_tasks(rule)}"]
+        lines = longer if estimate_tokens(fenced(longer)) <= MOST_TOKENS else lines
+    return fenced(lines) if len(lines) > 1 else ""

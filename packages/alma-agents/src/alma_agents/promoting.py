@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from alma import ALMA, AntiPattern, Heuristic
 from alma.errors import ConfigurationError
-from alma.types.prompt import note
+from alma.types.rule_lines import note_on_tasks
 from alma_agents.rules import Rule, rules_of
 from alma_integration import checked_name, open_records
 
@@ -89,7 +89,7 @@ def _holds(alma: ALMA, rule: Heuristic | AntiPattern, now: datetime) -> bool:
 
 
 def _line(alma: ALMA, rule: Heuristic | AntiPattern) -> str:
-    line = " ".join(note(rule, None).split())  # without its age, which would change every day
+    line = " ".join(note_on_tasks(rule).split())  # without its age, which would change every day
     if _is_stated(alma, rule):
         return line
     return f"{line} (until {_confirmed(rule) + LASTS:%Y-%m-%d})"

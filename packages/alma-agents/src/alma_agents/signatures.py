@@ -149,8 +149,7 @@ _MOST_OUTPUT, _LONGEST_LINE = 50_000, 1_000
 
 
 def error_of(output: str) -> str:
-    """Returns the line of a failed command's output that names the error, else its last line, at most 300 characters, with masked paths and
-    numbers."""
+    """Returns the line of a failed command's output that names the error, else its last line, at most 300 characters, as `without_places`."""
     if len(output) > _MOST_OUTPUT:
         output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
     lines = [
@@ -162,7 +161,7 @@ def error_of(output: str) -> str:
     named = [line for line in lines if (_STRONG.match(line) or _ERROR.match(line)) and not _EXITED.search(line)]
     likely = sorted(named, key=_form)[-_MOST_WEIGHED:]
     line = max(reversed(likely), key=_clearness, default=(lines or [""])[-1])
-    return masked(re.sub(r"^E\s{2,}", "", line))[:_SHOWN]
+    return without_places(re.sub(r"^E\s{2,}", "", line))[:_SHOWN]
 
 
 def _form(line: str) -> tuple[int, bool]:
@@ -181,12 +180,17 @@ def _is_vague(line: str, clear: float) -> bool:
     return bool(_FAILED.search(line)) and sum(_weights(line).values()) < clear
 
 
-def masked(text: str) -> str:
-    """Returns a text without the differences between two runs: colours, addresses in memory, folders, numbers are replaced. A telling number,
-    such as a port, stays."""
+def without_places(text: str) -> str:
+    """Returns a text without what says nothing to another reader: colours, addresses in memory, folders."""
     for pattern, by in _CHANGING:
         text = pattern.sub(by, text)
-    text = _without_folders(_URL_PORT.sub(r"\1 /", text))
+    return " ".join(_without_folders(_URL_PORT.sub(r"\1 /", text)).split())
+
+
+def masked(text: str) -> str:
+    """Returns a text without the differences between two runs: `without_places`, and with numbers replaced. A telling number, such as a port,
+    stays."""
+    text = without_places(text)
     kept, end = list[str](), 0
     for _, start, stop in sorted(_telling(text), key=lambda found: found[1:]):
         if start >= end:

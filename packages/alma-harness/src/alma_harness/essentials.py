@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
 from alma.types import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, UserPreference
+from alma.types.rule_lines import note_on_tasks
 from alma_harness.fitting import line_of
 from alma_harness.quick_reload import handoff_lines
 from alma_harness.session import SessionManager
@@ -56,7 +57,8 @@ def _lines(alma: ALMA, label: str, memories: list[AnyMemory], agent: str, user_i
     readable = (one for one in memories if _is_readable(alma, one, agent, user_id))
     for _, memory in zip(range(most), readable, strict=False):
         since = f" ({memory.seen_at:%Y-%m-%d %H:%M})" if isinstance(memory, DomainKnowledge | UserPreference) else ""
-        yield line_of(f"{label}{since}", note(memory, None))
+        said = note_on_tasks(memory) if isinstance(memory, Heuristic | AntiPattern) else note(memory, None)
+        yield line_of(f"{label}{since}", said)
 
 
 def _is_readable(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None) -> bool:

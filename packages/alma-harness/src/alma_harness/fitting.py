@@ -8,7 +8,7 @@ from alma_integration import defused, fenced
 CHARACTERS_PER_TOKEN = 3
 """Characters that are counted as one token: fewer than a token of English has, so that a budget holds for most models."""
 
-LONGEST_LINE = 300
+LONGEST_LINE = 400
 
 
 def tokens(text: str) -> int:
@@ -24,7 +24,7 @@ def checked_budget(value: object, name: str = "max_tokens") -> int:
 
 
 def line_of(label: str, text: str) -> str:
-    """Returns a label and a stored text as one line of at most 300 characters, in which nothing reads as a mark of the fence or as a tag."""
+    """Returns a label and a stored text as one line of at most 400 characters, in which nothing reads as a mark of the fence or as a tag."""
     said = defused(" ".join(text.split()))
     return f"{label}: {said}" if len(said) <= LONGEST_LINE else f"{label}: {said[: LONGEST_LINE - 1]}…"
 

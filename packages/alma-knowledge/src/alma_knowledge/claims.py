@@ -136,7 +136,8 @@ def _is_stated(tokens: Sequence[str], place: int, length: int, sort: str, verb: 
     if behind and before.islower() and _is_inflected(before):
         return True
     is_measure = sort.isalpha() and sort != "number"
-    return behind <= is_joined and (is_joined or is_measure) and any(map(_is_inflected, tokens[:place]))
+    is_placed = place > 1 and tokens[place - 2].lower() in _PLACING  # "on port 8080"
+    return behind <= is_joined and (is_joined or is_measure or is_placed) and any(map(_is_inflected, tokens[:place]))
 
 
 def _is_inflected(word: str) -> bool:

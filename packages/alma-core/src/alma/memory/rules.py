@@ -181,7 +181,13 @@ def each_rule(room: Room, *, agent: str | None = None, user: str | None = None, 
             for rule in rules_of(room, owner, of_user, with_archived=with_archived):
                 if rule.id not in seen:
                     seen.add(rule.id)
-                    yield rule
+                    yield rule if user is not None else _as_of(rule, owner, of_user)
+
+
+def _as_of(rule: Rule, agent: str, user: str | None) -> Rule:
+    """Returns a rule as one of the user with whose outcomes alone it follows, where users are isolated: its words may be that user's."""
+    is_theirs = user is not None and user_in(rule.record.owner) is None
+    return replace(rule, record=replace(rule.record, owner=owner_name(agent, user))) if is_theirs else rule
 
 
 def owners_with_outcomes(room: Room) -> list[tuple[str, str | None]]:

@@ -26,6 +26,10 @@ _MAPPINGS = (dict, Mapping)
 """In this order: a look at an abstract class is a call in Python, and each memory that is read is looked at thrice."""
 
 
+LESSON = "lesson"
+"""Key of the metadata of a lesson that alma-knowledge noted. Its `runs` are successes and runs with it, then without it, when it was made."""
+
+
 class Memory(Value, ABC):
     """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1].
 
@@ -123,7 +127,8 @@ class Heuristic(_Counted):
         counts = self.success_count, self.occurrence_count
         if self.metadata.get("learned"):
             return _record(self.metadata, *counts, self.last_validated, now)
-        return sentences.stated_record(*counts, self.last_validated, now, self.metadata)
+        before = "" if self.occurrence_count else _runs_of_lesson(self.metadata)
+        return before + sentences.stated_record(*counts, self.last_validated, now, self.metadata)
 
 
 class Outcome(Memory):
@@ -295,6 +300,15 @@ def _record(
         why_bad=why_bad,
         instead=instead,
     )
+
+
+def _runs_of_lesson(metadata: Mapping[str, Any]) -> str:
+    """Returns how the runs went of which a lesson was made, "" where that is not known: in fixed words, whatever was stored there."""
+    lesson = metadata.get(LESSON)
+    runs = lesson.get("runs") if isinstance(lesson, _MAPPINGS) else None
+    if not isinstance(runs, list | tuple) or [type(each) for each in runs] != [int] * 4:
+        return ""
+    return "{} of {} runs with it succeeded, {} of {} without it; since then ".format(*runs)
 
 
 def _number(metadata: Mapping[str, Any], name: str) -> int:

@@ -101,6 +101,7 @@ _WORKED = (
     r"|made (?:it|the [\w ]+?) pass\b"
 )
 _FAILED = r"(?:did not|didn't) (?:work|help|fix|solve)\b|failed\b|made (?:it|things) worse|had no effect"
+_WORKING, _FAILING = (re.compile(rf"\b(?:{verdict})", re.IGNORECASE) for verdict in (_WORKED, _FAILED))
 _USED = re.compile(
     rf"{_LEAD}(?:i|we)(?:'ve| have)? (?:used|tried|applied|chose|took|went with) (?!to\b)(?P<way>.+?),? (?:which|(?:and|but) (?:it|that|this))"
     rf" (?:(?P<good>{_WORKED})|(?P<bad>{_FAILED}))",
@@ -162,13 +163,16 @@ def read_statements(text: str) -> Iterator[Statement]:
 
 
 def read_ways(text: str) -> Iterator[Statement]:
-    """Yields the ways of which a text says that they worked or failed, at most one a sentence. Plans and hopes are left out."""
+    """Yields the ways of which a text says that they worked or failed, at most one a sentence. Plans, hopes, and what first worked and then failed,
+    or the other way round, are left out."""
     for sentence in _sentences(text):
         found = _USED.match(sentence) or _BY.match(sentence) or _DID.match(sentence) or _HELPED.match(sentence)
         if found is None or _NO_WAY.search(found["way"]) or _OTHERS.search(sentence):
             continue
-        why = _WHY.search(sentence, found.end("way"))
         is_good = found.groupdict().get("bad") is None
+        if (_FAILING if is_good else _WORKING).search(sentence, found.end()):
+            continue
+        why = _WHY.search(sentence, found.end("way"))
         yield Statement(WAY, sentence, why[1] if why and not is_good else "", found["way"].strip(" ,"), is_good)
 
 

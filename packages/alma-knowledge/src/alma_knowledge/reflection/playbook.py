@@ -5,8 +5,8 @@ from alma.memory.alma import opened_room
 from alma.memory.arguments import checked_count, checked_name
 from alma.text import estimate_tokens
 from alma.types.memories import AntiPattern, Heuristic
-from alma.types.prompt import note
 from alma.types.provenance import FLAGGED
+from alma.types.rule_lines import note_on_tasks
 from alma_knowledge.reflection.results import CANDIDATE, LIKELY, RETIRED
 from alma_knowledge.reflection.runs import read_kinds
 from alma_knowledge.reflection.storing import read_kept
@@ -17,8 +17,8 @@ MOST_RULES = 1_000
 
 STATED = "stated"
 _HEADS = {
-    "do": "Worked on such tasks:",
-    "avoid": "Failed on such tasks:",
+    "do": "What worked:",
+    "avoid": "What failed:",
     CANDIDATE: "Lessons of past runs, not confirmed yet:",
     STATED: "Stated, without a record of successes:",
 }
@@ -33,14 +33,15 @@ def playbook(alma: ALMA, *, agent: str, max_tokens: int) -> str:
     ranked = []
     for kind in ("heuristic", "anti_pattern"):
         for rule in alma.list_memories(agent=owner, kind=kind, limit=MOST_RULES):
-            is_own = isinstance(rule, Heuristic | AntiPattern) and rule.agent == owner and rule.user_id is None
-            if is_own and FLAGGED not in rule.metadata:
+            if not isinstance(rule, Heuristic | AntiPattern):
+                continue
+            if rule.agent == owner and rule.user_id is None and FLAGGED not in rule.metadata:
                 lesson = lessons.get(rule.id)
                 status = lesson.status if lesson else LIKELY if rule.trials else STATED
                 section = status if status != LIKELY else "do" if kind == "heuristic" else "avoid"
                 lift = lesson.evidence.successes / lesson.evidence.trials if lesson and lesson.evidence.trials else 0.0
                 if status != RETIRED:
-                    ranked.append((status != LIKELY, -rule.confidence, -lift, rule.id, section, f"- {note(rule, None)}"))
+                    ranked.append((status != LIKELY, -rule.confidence, -lift, rule.id, section, f"- {note_on_tasks(rule)}"))
     return _fit([(section, line) for *_, section, line in sorted(ranked)], most)
 
 

@@ -14,7 +14,7 @@ from alma.memory.room import Room
 from alma.types.episodes import END, EPISODE
 from alma.types.identity import from_micros
 from alma.types.kinds import WORTH, Verdict
-from alma.types.memories import AntiPattern, Heuristic
+from alma.types.memories import LESSON, AntiPattern, Heuristic
 from alma.types.package_records import MADE, references_in
 from alma.types.provenance import FLAGGED
 from alma_knowledge.consolidation.sameness import Verdict as Sameness
@@ -34,9 +34,6 @@ OPERATION = "reflect"
 CONFIDENCE = 0.5
 SOURCE = "agent"
 """A lesson is the agent's own word, whoever judged the runs."""
-
-NAMED = "lesson"
-"""Key of the metadata of a lesson's memory: its title, reason and method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +204,8 @@ def check_entries(
 
 def _memory(room: Room, agent: str, lesson: Lesson) -> Heuristic | AntiPattern:
     at = from_micros(room.now())
-    told = {"title": lesson.title, "because": lesson.because, "method": lesson.method}
+    told: dict[str, Any] = {"title": lesson.title, "because": lesson.because, "method": lesson.method}
+    told |= {"runs": [*lesson.with_it, *lesson.without_it]} if lesson.with_it and lesson.without_it else {}
     base: dict[str, Any] = {
         "id": lesson.id,
         "agent": agent,
@@ -215,7 +213,7 @@ def _memory(room: Room, agent: str, lesson: Lesson) -> Heuristic | AntiPattern:
         "confidence": CONFIDENCE,
         "created_at": at,
         "updated_at": at,
-        "metadata": {NAMED: told, "source": SOURCE},
+        "metadata": {LESSON: told, "source": SOURCE},
     }
     if lesson.do is not None:
         return Heuristic(**base, condition=lesson.when, strategy=lesson.do, last_validated=at)
