@@ -126,12 +126,9 @@ class Lookups:
                 return at_hand
             hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hidden]
-            checked = None
             for row in view.session.many("vectors", wanted):
                 digest, number = row["text_hash"], row["embedder"]
-                if number != checked:
-                    self._check_embedder(number)
-                    checked = number
+                self._check_embedder(number)
                 at_hand[hidden[digest]] = view.seal.open(row["vector"], place="vector.vector", row=(view.project, digest, number))
             return at_hand
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice, starmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,16 @@ from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, r
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
-from alma.storage.relational.session import COMMITS, Database, Seal, Session, forget_keys, reveal_operation, revealed_hash
-from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
+from alma.storage.relational.session import COMMITS, Session, forget_keys, reveal_operation, revealed_hash
+from alma.storage.relational.text_index import NO_LISTS, ProjectTexts
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
 from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
 from alma.types.stored import TextLengths
+
+if TYPE_CHECKING:
+    from alma.storage.relational.store import RelationalStore
 
 CHUNK = 4096
 MICROS_A_DAY = 86_400_000_000
@@ -52,20 +55,16 @@ class _NothingWrittenError(Exception):
 class SQLProject(Lookups):
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
-    def __init__(
-        self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, migrations: int, seal: Seal
-    ) -> None:
-        """Takes the number of the embedder and that of migrations which the database had when it was opened."""
+    def __init__(self, store: "RelationalStore", name: str) -> None:
+        """Takes the store, with the embedder and the number of migrations that it had when it was opened."""
         self.name = name
-        self._database = database
-        self._text = text
-        self._embedder, self._migrations = embedder, migrations
-        self._vectors = VectorRows(name, seal, embedder, dimension)
-        self._seal = seal
+        self._database, self._text, self._seal = store.sessions, store.text, store.seal
+        self._embedder, self._migrations = store.embedder, store.migrations
+        self._vectors = VectorRows(name, store.seal, store.embedder, store.fingerprint.dimension)
         self._row: int | None = None
         self._known = Partitions({}, {}, 0)
         self._defined = {}
-        self._texts = ProjectTexts(text)
+        self._texts = ProjectTexts(store.text)
 
     def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
         """Returns the rows that a statement about this project finds; sequences are given as JSON."""
@@ -90,18 +89,11 @@ class SQLProject(Lookups):
             return self._locate(session)[1]
 
     @contextmanager
-    def _reading(self) -> Iterator[View | None]:
-        """The rows as they are stored; `None` while the project does not exist."""
-        with self._database.reading() as session:
+    def _reading(self, *, of_one_state: bool = False) -> Iterator[View | None]:
+        """The rows as they are stored, of one state in a consistent read; `None` while the project does not exist."""
+        with self._database.snapshot() if of_one_state else self._database.reading() as session:
             row = self._find(session)
             yield None if row is None else View(session, row, self._seal)
-
-    @contextmanager
-    def _viewing_one_state(self) -> Iterator[View | None]:
-        """The rows in a consistent read; `None` while the project does not exist."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            yield None if project is None else View(session, project, self._seal)
 
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none; in the middle of a moment, that of a later record, too."""
@@ -190,7 +182,7 @@ class SQLProject(Lookups):
 
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
-        with self._viewing_one_state() as view:
+        with self._reading(of_one_state=True) as view:
             if view is not None:
                 yield from read_rows(view)
 
@@ -264,7 +256,7 @@ class SQLProject(Lookups):
 
         Words that are `common` there are left out if a rarer one occurs.
         """
-        with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
+        with self._database.snapshot() as session:  # not `_reading`: each question passes here, and may make few calls
             project, head = self._locate(session)
             if project is None or not words:
                 return NO_LISTS
@@ -272,13 +264,13 @@ class SQLProject(Lookups):
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
-        with self._viewing_one_state() as view:
+        with self._reading(of_one_state=True) as view:
             if view is not None:
                 yield from readback.entries(view, after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
         """Returns True when a memory of this id was purged."""
-        with self._viewing_one_state() as view:
+        with self._reading(of_one_state=True) as view:
             return view is not None and any(entombed(memory_id, made) for _, made in readback.purges(view))
 
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
@@ -311,12 +303,9 @@ class SQLProject(Lookups):
         then: Callable[[NextWrite, Erased], object] | None = None,
     ) -> Erased | None:
         """Erases memories and small records for good, and has more written then. `None` if nothing of that name was ever there."""
-        made = None
-        with suppress(_NothingWrittenError), self.writes(actor=actor, operation="purge", at=at) as next_write:
+        with self.writes(actor=actor, operation="purge", at=at) as next_write:
             with next_write() as write:
                 made = write.purge(memory_ids, records)
-            if made is None and write.seq == 1:
-                raise _NothingWrittenError
             if made is not None and then is not None:
                 then(next_write, made.erased)
         if made is None:
@@ -342,18 +331,13 @@ class SQLProject(Lookups):
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
-        with suppress(_NothingWrittenError), self._database.transaction(self.name) as session:
-            write = self._begin(session, actor, operation, at)
+        with self.writes(actor=actor, operation=operation, at=at) as next_write, next_write() as write:
             yield write
-            if write.finish() is None and write.seq == 1:
-                raise _NothingWrittenError
-        for follow in COMMITS.followers:
-            follow(self, write.seq)
 
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
         """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
-        with self._database.transaction(self.name) as session:
+        with suppress(_NothingWrittenError), self._database.transaction(self.name) as session:
             write = self._begin(session, actor, operation, at)
             first = write.seq
             ended: bytes | None = None
@@ -367,6 +351,8 @@ class SQLProject(Lookups):
                 ended = write.finish()
 
             yield next_write
+            if ended is None and write.seq == 1:
+                raise _NothingWrittenError
         for follow in COMMITS.followers:
             follow(self, first)
 
@@ -376,8 +362,7 @@ class SQLProject(Lookups):
             self._create(session)
             return self._begin(session, actor, operation, at)
         row, seq, head, learned, embedder, migrations, newest_partition = found
-        self._check_migrations(migrations)
-        self._check_embedder(embedder)
+        self._check(embedder, migrations)
         known = self._all_partitions(session, row, newest=newest_partition).extensible()
         return Write(
             *(session, self.name, row, seq + 1, head, learned, actor, operation, at),
@@ -396,30 +381,33 @@ class SQLProject(Lookups):
                 f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
             )
         head, embedder, migrations = found
-        self._check_migrations(migrations)
-        self._check_embedder(embedder)
+        self._check(embedder, migrations)
         return int(head)
 
     def _check_embedder(self, number: int | None) -> None:
-        """`EmbedderMismatchError` if the database was re-embedded since it was opened here: our vectors do not compare with its own."""
-        if number != self._embedder:
-            raise EmbedderMismatchError(
-                f"{self._database.name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
-            )
+        self._check(number, self._migrations)
 
-    def _check_migrations(self, count: int) -> None:
-        """`ConfigurationError` if a newer ALMA has brought the database up to date since it was opened here: it expects other writes than ours.
-        `StorageError` if it is now as an older ALMA left it."""
+    def _check(self, embedder: int | None, migrations: int) -> None:
+        """Checks that the database is what it was when it was opened here.
+
+        `EmbedderMismatchError` if it was re-embedded since: our vectors do not compare with its own. `ConfigurationError` if a newer ALMA has
+        brought it up to date: it expects other writes than ours. `StorageError` if it is now as an older ALMA left it.
+        """
+        if embedder == self._embedder and migrations == self._migrations:
+            return
         name = self._database.name
-        if count > self._migrations:
+        if migrations > self._migrations:
             raise ConfigurationError(
                 f"a newer ALMA has brought {name} up to date since it was opened here: end this process, and start it with that version"
             )
-        if count < self._migrations:
+        if migrations < self._migrations:
             raise StorageError(
                 f"{name} was replaced by that of an older ALMA since it was opened here (a backup was restored?); nothing was stored: end "
                 "this process and start it again, which brings the store up to date, and run `alma verify`"
             )
+        raise EmbedderMismatchError(
+            f"{name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
+        )
 
     def _locate(self, session: Session) -> tuple[int | None, int]:
         """The project's row, if it exists, and its newest record. `EmbedderMismatchError` if the database was re-embedded since."""

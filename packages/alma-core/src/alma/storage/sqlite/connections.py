@@ -12,11 +12,10 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from alma.calls import current_call, has_ended
@@ -116,17 +115,21 @@ def continue_numbers(session: Session) -> None:
 BUSY_SECONDS = 30.0
 """How long a call waits for other processes, unless the store or the caller asks for another time."""
 
+DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""The errors that the driver raises; the second where it cannot decode damaged names."""
+
 _SIGNS_OF_DAMAGE = ("malformed", "not a database", "Could not decode")
 
 _SIGNS_OF_NO_ACCESS = ("unable to open", "readonly")
 
 
 @contextmanager
-def storage_errors(path: Path, waits: Callable[[], float] | None = None) -> Iterator[None]:
-    """Translates errors of the driver and of the file system; `waits` as for `DriverErrors`."""
+def storage_errors(path: Path, waited: float = BUSY_SECONDS) -> Iterator[None]:
+    """Translates errors of the driver and of the file system; `waited` is how many seconds a call waits for a lock."""
     try:
-        with DriverErrors(path, waits):
-            yield
+        yield
+    except DRIVER_ERRORS as error:
+        raise translated(error, path, waited) from error
     except OSError as error:
         raise unusable(path, error) from error
 
@@ -136,28 +139,13 @@ def unusable(path: Path, error: OSError) -> StorageError:
     return StorageError(f"{path} cannot be used: {error.strerror or error}")
 
 
-class DriverErrors:
-    """Translates what the driver raises in a `with` block. Errors of other files than the database pass through."""
-
-    def __init__(self, path: Path, waits: Callable[[], float] | None = None) -> None:
-        """`waits` gives the seconds that a call waits for a lock, `BUSY_SECONDS` by default."""
-        self._path = path
-        self._waits = waits or (lambda: BUSY_SECONDS)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # the driver also fails to decode damaged names
-            raise _translate(error, self._path, self._waits()) from error
-
-
 def locked(path: Path, seconds: float) -> StorageError:
     """The error for a file that others write to for longer than a call waits."""
     return StorageError(f"{path} was locked by another process for more than {seconds:g} s; try again")
 
 
-def _translate(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+def translated(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+    """Returns the error of ALMA for one of the driver."""
     if isinstance(error, sqlite3.OperationalError):
         return _operational(error, path, waited)
     if "not a database" in str(error):
