@@ -10,10 +10,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.session import VALUES, split_at_values
-from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.pieces import PARTITION, PROJECT, embedder, given, migrations
-from alma.storage.relational.statements.upkeep import text_metadata, text_statements
-from alma.storage.relational.tables import metadata
+from alma.storage.relational.sql import PARTITION, PROJECT, embedder, given, migrations
+from alma.storage.relational.statements import STATEMENTS
+from alma.storage.relational.tables import metadata, text_metadata
 
 _NAMED = re.compile(r"%\((\w+)\)s")
 _AMONG_GIVEN = re.compile(
@@ -105,7 +104,7 @@ def _own_statements() -> dict[str, ClauseElement]:
 @lru_cache(maxsize=1)
 def _elements() -> dict[str, ClauseElement]:
     """All statements by name. Making them takes half the time of opening a store, and they are the same for every schema."""
-    return {**statements(), **text_statements(), **_own_statements()}
+    return {**STATEMENTS, **_own_statements()}
 
 
 @lru_cache(maxsize=1)

@@ -129,7 +129,7 @@ def _hold_vectors(view: View, embedded: Mapping[str, bytes | None]) -> None:
         store_vectors(view, given)
     wanted = {view.seal.hide(text_hash(text), place=TEXT): text for text, vector in embedded.items() if vector is None}
     looked_up = [{"project": view.project, "text_hash": digest} for digest in wanted]
-    held = {row["text_hash"] for row in view.many("vectors_held", looked_up)}
+    held = {row["text_hash"] for row in view.session.many("vectors", looked_up)}
     for digest, text in wanted.items():
         if digest not in held:
             raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")

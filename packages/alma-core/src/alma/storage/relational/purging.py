@@ -72,7 +72,7 @@ class Log:
         if seq not in self.read:
             given = {"project": self.view.project, "seq": seq}
             (values,) = self.view.session.all("journal_at", given)
-            self.read[seq] = changes_of(record_from(values, self.view, ""), self.kept)
+            self.read[seq] = changes_of(record_from(values, self.view), self.kept)
         return self.read[seq]
 
     def rows(self, key: str) -> Iterator[Row]:
@@ -271,7 +271,7 @@ def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str
 
 def drop_partitions(view: View) -> list[int]:
     """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
-    unused = list(view.all("partitions_unused"))
+    unused = [row for row in view.all("partitions_used") if not row["is_used"]]
     former = [row["row"] for row in unused if not row["kind"]]
     of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]
     if not of_users:

@@ -41,7 +41,7 @@ class RelationalStore:
     def project_names(self) -> list[str]:
         """The projects that hold anything, by name."""
         with self.sessions.reading() as session:
-            return sorted(name for (name,) in session.all("project_names"))
+            return sorted(str(name) for _, name in session.all("projects"))
 
     def verify(self) -> VerifyReport:
         """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""

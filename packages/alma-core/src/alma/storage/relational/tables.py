@@ -4,7 +4,7 @@
 them have passed the seal.
 """
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
 from sqlmodel import AutoString, Field, SQLModel
 
 _NEVER_REUSED = {"sqlite_autoincrement": True}
@@ -184,11 +184,25 @@ class RemovedTable(SQLModel, table=True):
 
 
 metadata = SQLModel.metadata
+_NUMBER, _TEXT = BigInteger().with_variant(Integer(), "sqlite"), Text().with_variant(Text(collation="C"), "postgresql")
 
 for _table in metadata.tables.values():
     for _column in _table.columns:
         if isinstance(_column.type, Integer):  # microseconds and places need 64 bits, which SQLite's integers have
-            _column.type = BigInteger().with_variant(Integer(), "sqlite")
+            _column.type = _NUMBER
         elif isinstance(_column.type, AutoString):  # SQLite compares texts by their bytes, and so do ranges of keys
-            _column.type = Text().with_variant(Text(collation="C"), "postgresql")
+            _column.type = _TEXT
         _column.autoincrement = _column.name == "row" and _column.primary_key
+
+text_metadata = MetaData()
+
+WORD = Table(
+    "word",
+    text_metadata,
+    Column("project", _NUMBER, primary_key=True),
+    Column("stem", _TEXT, primary_key=True),
+    Column("memory", _NUMBER, primary_key=True, index=True),
+    Column("own", Integer, nullable=False),
+    Column("other", Integer, nullable=False),
+)
+"""The full text of stores that have no other, in a schema of its own: a row for each memory and stem."""

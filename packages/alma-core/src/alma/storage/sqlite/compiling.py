@@ -11,18 +11,18 @@ from pathlib import Path
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.statements import statements, usual_statements
+from alma.storage.relational.statements import STATEMENTS, USUAL_STATEMENTS
 
 
 @cache
 def compiled_statements() -> dict[str, str]:
     """The text of each statement by its name."""
-    return {name: _compile(statement) for name, statement in statements().items()}
+    return {name: _compile(statement) for name, statement in STATEMENTS.items()}
 
 
 def compile_statements() -> str:
     """The text of `compiled.json`."""
-    return json.dumps({name: _compile(statement) for name, statement in usual_statements().items()}, indent=1) + "\n"
+    return json.dumps({name: _compile(statement) for name, statement in USUAL_STATEMENTS.items()}, indent=1) + "\n"
 
 
 def _compile(statement: ClauseElement) -> str:
