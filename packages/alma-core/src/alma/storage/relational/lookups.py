@@ -62,10 +62,8 @@ class Lookups:
     _defined: Definitions
     """Definitions of kinds that were read."""
     _places: dict[str, Place] | None = None
-    """Where memories are that were looked up; `None` to look each time, as for the next two."""
-    _named: dict[str, AnyMemory] | None = None
+    """Where memories are that a write looked up; `None` to look each time, as for small records."""
     _records: dict[RecordName, Row] | None = None
-    """Logical rows of small records that were looked up."""
     _embedded: Mapping[bytes, bytes] = MappingProxyType({})
     """Vectors that are not stored yet, by the hashes of their texts."""
 
@@ -102,12 +100,11 @@ class Lookups:
 
     def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
-        ids, held = _distinct(memory_ids), {} if self._named is None else self._named
-        missing = [memory_id for memory_id in ids if memory_id not in held]
+        ids = _distinct(memory_ids)
         with self._reading() as view:
-            if view is not None and missing:
-                held |= {memory.id: memory for _, memory in self._read(view, "memories_named", ids=missing)}
-        return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
+            read = () if view is None or not ids else self._read(view, "memories_named", ids=ids)
+            found = {memory.id: memory for _, memory in read}
+        return {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
 
     def _read(self, view: View, statement: str, **given: Sequence[int | str]) -> Iterator[tuple[int, AnyMemory]]:
         """Returns memories, each with its row; the values that the statement is given are lists."""

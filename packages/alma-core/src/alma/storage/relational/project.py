@@ -151,8 +151,8 @@ class SQLProject(Lookups):
     def text_lengths(self) -> TextLengths:
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
-            project, _ = self._locate(session)
-            return self._texts.lengths(None if project is None else View(session, project, self._seal))
+            project, head = self._locate(session)
+            return self._texts.lengths(None if project is None else View(session, project, self._seal), head)
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that were read before, unless this process has read some."""
@@ -161,7 +161,7 @@ class SQLProject(Lookups):
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
         rows = self._look("ties_of", rows=memories)
-        return integers(row for row, _ in rows), integers(self._vectors.tie(digest) for _, digest in rows)
+        return integers(row for row, _ in rows), self._vectors.ties([digest for _, digest in rows])
 
     def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""

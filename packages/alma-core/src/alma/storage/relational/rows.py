@@ -197,29 +197,21 @@ class VectorRows:
             memories=np.array(memories, dtype=np.int64),
             partitions=np.array(partitions, dtype=np.int64),
             is_own=np.array(is_own, dtype=np.bool_),
-            ties=self._ties(hashes),
+            ties=self.ties(hashes),
             vectors=self.vectors(project, [(row[1], row[7], row[8]) for row in live]),
             removed=integers([*gone, *(row[1] for row in rows if not row[6])]),
         )
 
     def vectors(self, project: int | None, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
         """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
-        size = 2 * self.dimension
-        stored = [vector for _, vector, _ in rows if vector is not None and len(vector) == size]
-        if self.seal.is_secret or len(stored) < len(rows):
-            stored = [self._vector(project, *row) for row in rows]
-        return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self.dimension)
+        stored = b"".join(self._vector(project, *row) for row in rows)
+        return np.frombuffer(stored, dtype="<f2").reshape(len(rows), self.dimension)
 
-    def tie(self, content_hash: bytes) -> int:
-        """Returns the tie of a memory with this hash, as it is stored."""
-        return int.from_bytes(revealed_hash(self.seal, content_hash, place=CONTENT)[:8], "big", signed=True)
-
-    def _ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
-        """Returns the ties of memories with these hashes. Those that are readable and whole are taken all at once: a new process has as many
-        as there are passages."""
-        firsts = b"" if self.seal.is_secret else b"".join(content_hash[:8] for content_hash in hashes)
-        if len(firsts) != 8 * len(hashes):
-            return integers(self.tie(content_hash) for content_hash in hashes)
+    def ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
+        """Returns the ties of memories with these hashes, as they are stored."""
+        if self.seal.is_secret:
+            hashes = [revealed_hash(self.seal, each, place=CONTENT) for each in hashes]
+        firsts = b"".join(each[:8].ljust(8, b"\0") for each in hashes)  # a damaged one may be shorter
         return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
 
     def _vector(self, project: int | None, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:

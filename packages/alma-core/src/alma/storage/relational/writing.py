@@ -29,7 +29,7 @@ from alma.storage.relational.rows import (
 from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_key, hide_operation, hide_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.types.identity import Partition
-from alma.types.memories import AnyMemory, Memory, Passage
+from alma.types.memories import Memory, Passage
 
 _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""
@@ -43,7 +43,7 @@ MOST_UNSTORED = 256
 class Write(Lookups):
     """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record.
 
-    It looks things up in its own session, and does not read again what it read and did not change since.
+    It looks things up in its own session, and does not look again where a memory is or what a small record says.
     """
 
     session: Session
@@ -61,7 +61,6 @@ class Write(Lookups):
     _defined: Definitions = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     _places: dict[str, Place] = field(default_factory=dict)
-    _named: dict[str, AnyMemory] = field(default_factory=dict)
     _records: dict[RecordName, Row] = field(default_factory=dict)
     _embedded: dict[bytes, bytes] = field(default_factory=dict)
     _unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
@@ -102,12 +101,12 @@ class Write(Lookups):
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
-        self.find(counts)
-        if missing := next((memory_id for memory_id in counts if memory_id not in self._places), None):
+        places = self.find(counts)
+        if missing := next((memory_id for memory_id in counts if memory_id not in places), None):
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {missing!r}")
         rows = []
         for memory_id, added in counts.items():
-            place = self._places[memory_id]
+            place = places[memory_id]
             before = place.usage or NO_USAGE
             after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
             rows.append({"memory": place.memory, **after})
@@ -175,8 +174,6 @@ class Write(Lookups):
         self._complete()
         self._places.clear()
         self._records.clear()
-        for change in given:
-            self._named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
 
     def _note_purge(self, change: Change) -> bool:
@@ -246,8 +243,9 @@ class Write(Lookups):
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._complete()
-        for looked_up in (self._places, self._named, self._records):
-            looked_up.clear()
+        self._places.clear()
+        self._places.clear()
+        self._records.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
         except AlmaError:
@@ -268,13 +266,8 @@ class Write(Lookups):
         self._touch()
         if journal.changes_learning(self.operation, self.changes):
             self.learned_seq = self.seq
-        advanced = {
-            "of_row": self.row,
-            "head_seq": self.seq,
-            "head_hash": head,
-            "learned_seq": self.learned_seq,
-        }
-        self.session.run("project_advance", advanced)
+        end = {"head_seq": self.seq, "head_hash": head, "learned_seq": self.learned_seq}
+        self.session.run("project_advance", {"of_row": self.row, **end})
         return head
 
     def _complete(self) -> None:
