@@ -33,7 +33,7 @@ from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, r
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
-from alma.storage.relational.session import COMMITS, Session, forget_keys, reveal_operation, revealed_hash
+from alma.storage.relational.session import COMMITS, OPERATION, Session, forget_keys, reveal_key, revealed_hash
 from alma.storage.relational.text_index import NO_LISTS, ProjectTexts
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
@@ -61,19 +61,10 @@ class SQLProject(Lookups):
         self._database, self._text, self._seal = store.sessions, store.text, store.seal
         self._embedder, self._migrations = store.embedder, store.migrations
         self._vectors = VectorRows(name, store.seal, store.embedder, store.fingerprint.dimension)
-        self._row: int | None = None
+        self._row = 0
         self._known = Partitions({}, {}, 0)
         self._defined = {}
         self._texts = ProjectTexts(store.text)
-
-    def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Returns the rows that a statement about this project finds; sequences are given as JSON."""
-        listed = {
-            name: value if isinstance(value, str | bytes | int | float | None) else json.dumps(list(value))
-            for name, value in given.items()
-        }
-        with self._database.reading() as session:
-            return list(session.all(statement, {"project": self._find(session), **listed}))
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
@@ -89,11 +80,10 @@ class SQLProject(Lookups):
             return self._locate(session)[1]
 
     @contextmanager
-    def _reading(self, *, of_one_state: bool = False) -> Iterator[View | None]:
-        """The rows as they are stored, of one state in a consistent read; `None` while the project does not exist."""
+    def _reading(self, *, of_one_state: bool = False) -> Iterator[View]:
+        """The rows as they are stored, of one state in a consistent read; none while the project does not exist."""
         with self._database.snapshot() if of_one_state else self._database.reading() as session:
-            row = self._find(session)
-            yield None if row is None else View(session, row, self._seal)
+            yield View(session, self._find(session), self._seal)
 
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none; in the middle of a moment, that of a later record, too."""
@@ -107,7 +97,7 @@ class SQLProject(Lookups):
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
         with self._reading() as view:
-            return {} if view is None else self._all_partitions(view.session, view.project).by_row
+            return self._all_partitions(view.session, view.project).by_row
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
@@ -152,7 +142,7 @@ class SQLProject(Lookups):
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
             project, head = self._locate(session)
-            return self._texts.lengths(None if project is None else View(session, project, self._seal), head)
+            return self._texts.lengths(View(session, project, self._seal), head)
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that were read before, unless this process has read some."""
@@ -183,8 +173,7 @@ class SQLProject(Lookups):
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
         with self._reading(of_one_state=True) as view:
-            if view is not None:
-                yield from read_rows(view)
+            yield from read_rows(view)
 
     def candidates(self, memories: Sequence[int]) -> list[Candidate]:
         """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
@@ -228,13 +217,13 @@ class SQLProject(Lookups):
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""
         rows = self._look("activity", a_day=MICROS_A_DAY)
-        named = sorted((day, reveal_operation(self._seal, stored), count) for stored, day, count in rows)
+        named = sorted((day, reveal_key(self._seal, stored, OPERATION), count) for stored, day, count in rows)
         return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for day, operation, count in named]
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
         """The newest journal records, newest first, without their payloads."""
         return [
-            JournalEntry(seq, from_micros(at), actor, reveal_operation(self._seal, stored), bool(is_purged))
+            JournalEntry(seq, from_micros(at), actor, reveal_key(self._seal, stored, OPERATION), bool(is_purged))
             for seq, at, actor, stored, is_purged in self._look("journal_newest", most=limit)
         ]
 
@@ -258,20 +247,19 @@ class SQLProject(Lookups):
         """
         with self._database.snapshot() as session:  # not `_reading`: each question passes here, and may make few calls
             project, head = self._locate(session)
-            if project is None or not words:
+            if not project or not words:
                 return NO_LISTS
             return self._texts.lists(View(session, project, self._seal), head, words, partitions, common)
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
         with self._reading(of_one_state=True) as view:
-            if view is not None:
-                yield from readback.entries(view, after=after, keys=memory_ids)
+            yield from readback.entries(view, after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
         """Returns True when a memory of this id was purged."""
         with self._reading(of_one_state=True) as view:
-            return view is not None and any(entombed(memory_id, made) for _, made in readback.purges(view))
+            return any(entombed(memory_id, made) for _, made in readback.purges(view))
 
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
         """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
@@ -313,7 +301,7 @@ class SQLProject(Lookups):
         self._texts.forget()
         forget_keys()
         with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
-            found = traces(View(session, self._find(session) or 0, self._seal), made.signs)
+            found = traces(View(session, self._find(session), self._seal), made.signs)
         return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
 
     @contextmanager
@@ -321,7 +309,7 @@ class SQLProject(Lookups):
         """All that the project, or one agent or one user in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
         with self._database.snapshot_apart() as session:
             project, _ = self._locate(session)  # vectors of another embedder than ours would go by a wrong name
-            yield Snapshot(View(session, project or 0, self._seal), agent, user)
+            yield Snapshot(View(session, project, self._seal), agent, user)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
@@ -409,17 +397,15 @@ class SQLProject(Lookups):
             f"{name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
         )
 
-    def _locate(self, session: Session) -> tuple[int | None, int]:
-        """The project's row, if it exists, and its newest record. `EmbedderMismatchError` if the database was re-embedded since."""
+    def _locate(self, session: Session) -> tuple[int, int]:
+        """The project's row and its newest record, 0 if it does not exist. `EmbedderMismatchError` if the database was re-embedded since."""
         project = self._find(session)
-        if project is None:
-            return None, 0
-        return project, self._head(session, project)
+        return project, self._head(session, project) if project else 0
 
-    def _find(self, session: Session) -> int | None:
-        """The project's row; `None` before the first write has landed."""
-        if self._row is None:
-            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+    def _find(self, session: Session) -> int:
+        """The project's row; 0, which no row has, before the first write has landed."""
+        if not self._row:
+            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), 0)
         return self._row
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:

@@ -13,7 +13,7 @@ from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, S
 from alma.protocols import Entry
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.rows import PLACES, UNREADABLE
-from alma.storage.relational.session import hide_operation, hide_touched, reveal_operation
+from alma.storage.relational.session import OPERATION, hide_key, hide_touched, reveal_key
 
 Redactions = dict[int, list[Change]]
 """The changes that are left of erased records, by `seq`."""
@@ -22,7 +22,7 @@ Redactions = dict[int, list[Change]]
 def record_from(values: Sequence[Any], view: View, name: str = "") -> JournalRecord:
     """The record of a row of the journal, of the project of that name where its hash is to be checked."""
     _, _, seq, at, actor, operation, payload, salt, digest, head = values
-    operation = reveal_operation(view.seal, operation)
+    operation = reveal_key(view.seal, operation, OPERATION)
     opened = None if payload is None else view.seal.open(payload, place="journal.payload", row=(view.project, seq))
     salt = None if salt is None else view.seal.open(salt, place="journal.salt", row=(view.project, seq))
     with suppress(CorruptStoreError):  # a digest that is damaged does not match its payload
@@ -141,7 +141,7 @@ def _reporting(place: str, report: Report) -> Iterator[None]:
 def _redactions(view: View) -> Redactions:
     """Returns what purge records keep of the records that they erased. An unreadable one is reported where it is replayed."""
     kept: Redactions = {}
-    given = {"project": view.project, "operation": hide_operation(view.seal, journal.PURGE)}
+    given = {"project": view.project, "operation": hide_key(view.seal, journal.PURGE, OPERATION)}
     for values in list(view.session.all("journal_operation", given)):
         with suppress(CorruptStoreError, *UNREADABLE):
             record = record_from(values, view)

@@ -23,9 +23,11 @@ def compared_texts(session: Session, seal: Seal) -> Iterator[tuple[int, str]]:
             yield project, matched_text(strategy)
 
 
-def compared_hashes(session: Session, seal: Seal) -> Iterator[tuple[int, bytes]]:
-    """Yields the hashes of these texts, each with its project."""
-    return ((project, text_hash(text)) for project, text in compared_texts(session, seal))
+def drop_unused(session: Session, seal: Seal) -> None:
+    """Deletes the vectors that no passage has and no strategy is compared by."""
+    compared = {(project, seal.hide(text_hash(text), place=TEXT)) for project, text in compared_texts(session, seal)}
+    unused = [row for row, *text in session.all("vectors_unused") if tuple(text) not in compared]
+    session.run_many("vector_delete", [{"of_row": row} for row in unused])
 
 
 def owned_strategies(view: View, *, without: Collection[str] = ()) -> set[tuple[str, str]]:

@@ -187,7 +187,7 @@ class VectorRows:
     embedder: int
     dimension: int
 
-    def changes(self, project: int | None, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
+    def changes(self, project: int, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         """Returns the changes of rows: those that are live as added, the others and those that are `gone` as removed."""
         live = [row for row in rows if row[6]]
         _, passages, memories, partitions, is_own, hashes, *_ = zip(*live, strict=True) if live else [()] * 9
@@ -202,7 +202,7 @@ class VectorRows:
             removed=integers([*gone, *(row[1] for row in rows if not row[6])]),
         )
 
-    def vectors(self, project: int | None, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
+    def vectors(self, project: int, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
         """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
         stored = b"".join(self._vector(project, *row) for row in rows)
         return np.frombuffer(stored, dtype="<f2").reshape(len(rows), self.dimension)
@@ -214,7 +214,7 @@ class VectorRows:
         firsts = b"".join(each[:8].ljust(8, b"\0") for each in hashes)  # a damaged one may be shorter
         return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
 
-    def _vector(self, project: int | None, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
+    def _vector(self, project: int, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
         if stored is None:
             raise CorruptStoreError(f"the vector of passage {passage} in project {self.name!r} is missing; see `alma verify`")
         vector = self.seal.open(stored, place="vector.vector", row=(project, text_hash, self.embedder))

@@ -233,24 +233,14 @@ class DamagedKeyError(CorruptStoreError, ValueError):
     """Stored text that is no encrypted key of this store. A `ValueError` as well, as other damage is where rows are decoded."""
 
 
-def hide_key(seal: Seal, key: str) -> str:
-    """Returns the stored form of a kind or key of a small record, or of the beginning of a key up to a slash."""
-    return _BETWEEN.join(hide_text(seal, part, KEY) for part in key.split(_BETWEEN)) if seal.is_secret else key
+def hide_key(seal: Seal, key: str, place: str = KEY) -> str:
+    """Returns the stored form of a kind or key of a small record, of the beginning of a key up to a slash, or of an operation."""
+    return _BETWEEN.join(hide_text(seal, part, place) for part in key.split(_BETWEEN)) if seal.is_secret else key
 
 
-def reveal_key(seal: Seal, stored: str) -> str:
-    """Returns the kind or key that `hide_key` got; a damaged one, which `verify` reports, as it is stored, behind a separator."""
-    return _BETWEEN.join(_reveal_or_keep(seal, part, KEY) for part in stored.split(_BETWEEN)) if seal.is_secret else stored
-
-
-def hide_operation(seal: Seal, operation: str) -> str:
-    """Returns the stored form of the call that wrote a journal record."""
-    return hide_text(seal, operation, OPERATION) if seal.is_secret else operation
-
-
-def reveal_operation(seal: Seal, stored: str) -> str:
-    """Returns the operation; a damaged one, which `verify` reports, as it is stored, behind a separator."""
-    return _reveal_or_keep(seal, stored, OPERATION) if seal.is_secret else stored
+def reveal_key(seal: Seal, stored: str, place: str = KEY) -> str:
+    """Returns the key that `hide_key` got; a damaged one, which `verify` reports, as it is stored, behind a separator."""
+    return _BETWEEN.join(_reveal_or_keep(seal, part, place) for part in stored.split(_BETWEEN)) if seal.is_secret else stored
 
 
 def hide_touched(seal: Seal, key: str) -> str:

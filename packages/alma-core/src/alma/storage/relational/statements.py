@@ -382,6 +382,9 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     .order_by(_v.row)
     .limit(number("limit"))
     .offset(ZERO),
+    "vectors_unused": sa.select(_v.row, _v.project, _v.text_hash).where(
+        ~sa.exists().where(_p.project == _v.project, _p.text_hash == _v.text_hash).correlate(VECTOR)
+    ),
     "vector_delete": sa.delete(VECTOR).where(_v.row == number("of_row")),
     # The full text of stores that have no other.
     "word_insert": inserting(WORD),

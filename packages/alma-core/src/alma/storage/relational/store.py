@@ -44,9 +44,13 @@ class RelationalStore:
             return sorted(str(name) for _, name in session.all("projects"))
 
     def verify(self) -> VerifyReport:
-        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""
+        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile."""
         with self.sessions.snapshot_apart() as session:
-            return examine(session, Findings(), seal=self.seal).report()
+            return self._examine(session).report()
+
+    def _examine(self, session: Session) -> Findings:
+        """Returns what is wrong with all that a session sees, full text left out."""
+        return examine(session, Findings(), seal=self.seal)
 
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
         """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""

@@ -235,10 +235,10 @@ class ProjectTexts:
             held_by=held_by,
         )
 
-    def lengths(self, view: View | None, head: int) -> TextLengths:
+    def lengths(self, view: View, head: int) -> TextLengths:
         """Returns whose the texts are, and how long, as of the newest journal `seq` that the view sees; nothing if none were asked for yet."""
         with self._lock:
-            if view is not None and 0 < self._texts.upto < head:
+            if 0 < self._texts.upto < head:
                 self._catch_up(view, head)
             return self._texts
 

@@ -26,7 +26,7 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_key, hide_operation, hide_touched
+from alma.storage.relational.session import OPERATION, NotUniqueError, Seal, Session, hide_key, hide_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.types.identity import Partition
 from alma.types.memories import Memory, Passage
@@ -294,15 +294,12 @@ class Write(Lookups):
         head = journal.record_hash(
             self.previous, project=self.name, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
-        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": hide_operation(self.seal, operation)}
-        kept = {
-            **{
-                name: self.seal.seal(data, place=f"journal.{name}", row=(self.row, seq))
-                for name, data in (("payload", payload), ("salt", salt), ("digest", digest))
-            },
-            "hash": head,
+        said = {"seq": seq, "at": at, "actor": actor, "operation": hide_key(self.seal, operation, OPERATION)}
+        sealed = {
+            name: self.seal.seal(data, place=f"journal.{name}", row=(self.row, seq))
+            for name, data in (("payload", payload), ("salt", salt), ("digest", digest))
         }
-        self.session.run("journal_insert", {**said, **kept})
+        self.session.run("journal_insert", {"project": self.row, **said, **sealed, "hash": head})
         return head
 
     def _touch(self) -> None:
