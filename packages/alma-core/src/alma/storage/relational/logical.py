@@ -4,10 +4,9 @@ A logical row is what the journal holds (`rows.py`): plain JSON values under a t
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from alma.protocols import StoredRow
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
@@ -48,7 +47,7 @@ class View:
             found = next(self.session.all("partition_of", {"row": row}), None)
             if found is None:
                 raise LookupError(f"its partition {row} is lost")
-            project, is_user, owner, kind = found
+            _, project, is_user, owner, kind = found
             if project != self.project:
                 raise LookupError(f"its partition {row} is one of project {project}")
             self.known[row] = Partition(row, flag(is_user, "is_user of its partition"), owner, kind)
@@ -77,27 +76,23 @@ class View:
         return next(self.all(query, **given), None)
 
 
-class LogicalTable(ABC):
+class LogicalTable(Protocol):
     """One table of the journal. A *raw* row has the columns of the file."""
 
     name: str
-    is_numbered = False
-    number = "row"
+    is_numbered: bool = False
+    number: str = "row"
     """The column by whose value rows are updated and deleted."""
 
-    @abstractmethod
     def raw(self, view: View, key: str) -> Row | None:
         """The row of a key."""
 
-    @abstractmethod
     def key(self, view: View, raw: Row) -> str:
         """The key of a row."""
 
-    @abstractmethod
     def decoded(self, view: View, raw: Row) -> Row:
         """The logical row."""
 
-    @abstractmethod
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         """The columns of the file for a logical row, without row number and project. `LookupError` if what it hangs on is missing."""
 

@@ -103,7 +103,7 @@ class Lookups:
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
-        return dict(self._read("memories", {"rows": json.dumps(rows)})) if rows else {}
+        return dict(self._read("memories", {"rows": json.dumps(list(rows))})) if rows else {}
 
     def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""

@@ -118,6 +118,9 @@ _listed = sa.select(_m.row).where(
     _m.partition.in_(rows_given()),
     sa.or_(optional("since", sa.BigInteger()).is_(None), _m.created_at >= number("since")),
 )
+_partitions = sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+    PARTITION.c.project == number("project")
+)
 _is_used = PARTITION.c.row.in_(sa.select(_m.partition).where(_m.project == number("project")))
 
 USUAL_STATEMENTS: dict[str, ClauseElement] = {
@@ -132,9 +135,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     "project_head": sa.select(PROJECT.c.head_seq, embedder(), migrations()).where(PROJECT.c.row == given("project")),
     "project_insert": inserting(PROJECT, "row"),
     "project_advance": updating(PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
-    "partitions": sa.select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind)
-    .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
-    .order_by(PARTITION.c.row),
+    "partitions": _partitions.where(PARTITION.c.row > given("after")).order_by(PARTITION.c.row),
     "partition_insert": inserting(PARTITION, "row"),
     "counts": sa.select(_m.partition, sa.func.count(), sa.func.min(_m.created_at), sa.func.max(_m.created_at))
     .where(_m.project == given("project"), _m.archived_at.is_(None))
@@ -160,9 +161,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     "usage_put": replacing(USAGE, "memory"),
     "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
     # Whole rows with their keys, for `logical`.
-    "partition_of": sa.select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
-        PARTITION.c.row == given("row")
-    ),
+    "partition_of": sa.select(PARTITION).where(PARTITION.c.row == given("row")),
     "memory_rows": sa.select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
     "memory_update": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
     "memory_delete": sa.delete(MEMORY).where(_m.row == given("of_row")),
@@ -215,8 +214,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     "smallest_ties": sa.select(_m.row)
     .where(_m.project == given("project"), _m.partition.in_(rows_given()), _has_vector)
     .order_by(_negative_first, _m.content_hash, _m.row)
-    .limit(number("limit"))
-    .offset(ZERO),
+    .limit(number("limit")),
     "population": sa.select(sa.func.count())
     .select_from(MEMORY)
     .where(_m.project == given("project"), _m.partition.in_(rows_given()), _has_vector),
@@ -228,8 +226,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     ),
     "records_newest": _by_version.where(*_of_kind)
     .order_by(RECORD.c.updated_at.desc(), RECORD.c.key.desc())
-    .limit(number("newest"))
-    .offset(ZERO),
+    .limit(number("newest")),
     "record_insert": inserting(RECORD),
     "record_put": replacing(RECORD, "project", "kind", "key", follows="version"),
     # The journal.
@@ -284,7 +281,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     .order_by(_m.row),
     # Passages that are gone.
     "removed_insert": ignoring(REMOVED),
-    "removed_any": sa.select(REMOVED.c.passage).where(*_is_new_removal).limit(ONE).offset(ZERO),
+    "removed_any": sa.select(REMOVED.c.passage).where(*_is_new_removal).limit(ONE),
     "removed_since": sa.select(REMOVED.c.passage).where(
         *_is_new_removal,
         # a passage that lost its vector and has one again is taken in with the changes
@@ -315,14 +312,12 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     "journal_newest": sa.select(*(JOURNAL.c.seq, JOURNAL.c.at, JOURNAL.c.actor, JOURNAL.c.operation, JOURNAL.c.payload.is_(None)))
     .where(_of_journal)
     .order_by(JOURNAL.c.place.desc())
-    .limit(number("most"))
-    .offset(ZERO),
+    .limit(number("most")),
     "telling": sa.select(_m.row)
     .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
     .where(_of_project, _is_here)
     .order_by((_used[0] + _used[1] - _used[2]).desc(), sa.func.coalesce(_m.trials, ZERO).desc(), _m.seen_at.desc(), _m.row.desc())
-    .limit(number("most"))
-    .offset(ZERO),
+    .limit(number("most")),
     "usage_totals": sa.select(sa.func.count(_u.memory), *_shown, sa.func.count(sa.func.nullif(_u.used, ZERO)))
     .select_from(USAGE.join(MEMORY, _m.row == _u.memory))
     .where(_of_project, _is_here),
@@ -333,12 +328,10 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
         sa.func.count(), total(sa.func.length(JOURNAL.c.payload)), sa.func.count() - sa.func.count(JOURNAL.c.payload)
     ).where(_of_journal),
     # Lists.
-    "listed_oldest": _listed.order_by(_m.created_at, _m.row).limit(number("limit")).offset(ZERO),
-    "listed_newest": _listed.order_by(_m.created_at.desc(), _m.row.desc()).limit(number("limit")).offset(ZERO),
+    "listed_oldest": _listed.order_by(_m.created_at, _m.row).limit(number("limit")),
+    "listed_newest": _listed.order_by(_m.created_at.desc(), _m.row.desc()).limit(number("limit")),
     # Purges.
-    "partitions_used": sa.select(
-        PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind, _is_used.label("is_used")
-    ).where(PARTITION.c.project == number("project")),
+    "partitions_used": _partitions.add_columns(_is_used.label("is_used")),
     "partition_delete": sa.delete(PARTITION).where(PARTITION.c.row == number("of_row")),
     "outcome_bodies": sa.select(_m.id, _m.partition, _m.body)
     .select_from(MEMORY.join(PARTITION, PARTITION.c.row == _m.partition))
@@ -365,8 +358,7 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     "texts_missing": sa.select(_p.row, _p.project, _p.memory, _p.position, _p.text, _p.text_hash)
     .where(_p.text_hash.is_not(None), _p.row > number("after"), ~_has_next_vector(_p))
     .order_by(_p.row)
-    .limit(number("limit"))
-    .offset(ZERO),
+    .limit(number("limit")),
     "texts_made": sa.select(total(sa.case((_has_next_vector(_embedded_texts.c), ONE), else_=ZERO)), sa.func.count()).select_from(
         _embedded_texts
     ),
@@ -375,8 +367,7 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     "vector_left_over": sa.select(_v.row)
     .where(_v.row > number("after"), _v.embedder.not_in(rows_given("numbers")))
     .order_by(_v.row)
-    .limit(number("limit"))
-    .offset(ZERO),
+    .limit(number("limit")),
     "vectors_unused": sa.select(_v.row, _v.project, _v.text_hash).where(
         ~sa.exists().where(_p.project == _v.project, _p.text_hash == _v.text_hash).correlate(VECTOR)
     ),

@@ -26,7 +26,9 @@ def compile_statements() -> str:
 
 
 def _compile(statement: ClauseElement) -> str:
-    return " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
+    """SQLAlchemy would have each limit take an offset as well, as a parameter without a name of ours."""
+    text = " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
+    return text.replace(" OFFSET :param_1", "")
 
 
 if __name__ == "__main__":

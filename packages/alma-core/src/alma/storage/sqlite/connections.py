@@ -26,6 +26,9 @@ from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Sess
 STATEMENTS: dict[str, str] = json.loads(Path(__file__).with_name("compiled.json").read_text(encoding="utf-8"))
 """The text of statements by name: the usual ones, as `compiling` writes them, and those that this process compiled."""
 
+BUSY_SECONDS = 30.0
+"""How long a call waits for other processes, unless the store or the caller asks for another time."""
+
 MOST_ROWS = 32
 """A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""
 
@@ -33,7 +36,7 @@ MOST_ROWS = 32
 class Connection(sqlite3.Connection):
     """A connection that is a `Session`, and knows how long it waits for locks."""
 
-    waits: float
+    waits = BUSY_SECONDS
 
     def wait_for(self, seconds: float) -> None:
         """Waits that long for locks from now on."""
@@ -111,9 +114,6 @@ def continue_numbers(session: Session) -> None:
     if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
         connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
 
-
-BUSY_SECONDS = 30.0
-"""How long a call waits for other processes, unless the store or the caller asks for another time."""
 
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """The errors that the driver raises; the second where it cannot decode damaged names."""
@@ -200,12 +200,10 @@ def connect(path: Path) -> Connection:
             f"{path} cannot be used here: this process was forked while its parent was using SQLite; fork when nothing is under way, "
             "or start processes by 'spawn'"
         )
-    seconds = BUSY_SECONDS
     with _OPENING:
         connection = sqlite3.connect(
-            path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
         )
-    connection.waits = seconds
     try:
         for setting in _SETTINGS:
             connection.execute(setting)
@@ -239,7 +237,8 @@ class Connections:
             for used, (thread, call) in list(self.in_use.items()):
                 if thread == me and has_ended(call):
                     self.drop(used)
-            connection = self._free.pop() if self._free else self._connect()
+            with storage_errors(self.path):
+                connection = self._free.pop() if self._free else connect(self.path)
             self.in_use[connection] = me, current_call()
             return connection
 
@@ -248,10 +247,6 @@ class Connections:
         with self._guard:
             if self.in_use.pop(connection, None) is not None:
                 connection.close()
-
-    def _connect(self) -> Connection:
-        with storage_errors(self.path):
-            return connect(self.path)
 
     def give_back(self, connection: Connection) -> None:
         """Makes a connection idle again. One that belongs to the parent of this process is left alone."""
