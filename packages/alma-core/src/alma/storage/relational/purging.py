@@ -119,9 +119,9 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found, words = Counter[str](), Words()  # what was erased, by surface; one with nothing is named, too
+    found, words = Counter[str](vectors=0), Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
-        for row in (*_rows_of(view, name), *log.rows(name)):
+        for row in log.rows(name):
             words.note(row)
     doomed = {*named, *_retired_with(log, named, words)}
     rules = _quoting_rules(log, doomed, words)
@@ -146,13 +146,6 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
     return Purged(changes, Erased(seq, known, dict(found), ()), signs, dropped)
-
-
-def _rows_of(view: View, name: str) -> Iterator[Row]:
-    """Yields the rows of a memory as they are now."""
-    yield from passages_of(view, name).values()
-    if (raw := TABLES["memory"].raw(view, name)) is not None:
-        yield TABLES["memory"].decoded(view, raw)
 
 
 def _retired_with(log: Log, named: Collection[str], words: Words) -> set[str]:
@@ -266,7 +259,6 @@ def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str
     for digest in words.hashes - used:
         place = {"of_project": view.project, "of_text_hash": view.seal.hide(digest, place=TEXT)}
         found["vectors"] += view.session.run("vector_drop", place)
-    found["vectors"] += 0
 
 
 def drop_partitions(view: View) -> list[int]:
