@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,39 +118,33 @@ class Database:
         pool = self._pool
         if pool.writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
-        try:
-            with self._apart(self._turn()) as connection:
-                pool.writer = threading.get_ident()
-                try:
-                    pool.check_in_place()
-                    connection.execute("BEGIN IMMEDIATE")
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-                finally:
-                    pool.writer = None
-        except DRIVER_ERRORS as error:
-            raise translated(error, self.path, self._waits()) from error
-        finally:
-            try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
-                pool.writing.release()
-            except RuntimeError:
-                pass  # the turn did not come
+        with self.alone() as connection:
+            pool.writer = threading.get_ident()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                pool.writer = None
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """A connection outside of any transaction, while no other thread of this process writes: for statements such as VACUUM."""
         try:
-            self._turn()
-            with storage_errors(self.path, self._waits()), self._apart() as connection:
+            with self._apart(self._turn()) as connection:
                 self._pool.check_in_place()
                 yield connection
+        except DRIVER_ERRORS as error:
+            raise translated(error, self.path, self._waits()) from error
         finally:
-            with suppress(RuntimeError):  # the turn did not come
+            try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
                 self._pool.writing.release()
+            except RuntimeError:
+                pass  # the turn did not come
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection, with driver errors translated: the same in a block inside another."""

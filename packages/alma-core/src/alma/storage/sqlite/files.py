@@ -122,7 +122,7 @@ def compact(database: Database, *, seal: Seal) -> bool:
         for project, _ in list(connection.all("projects")):
             fulltext.optimize(connection, project)
         drop_unused(connection, seal)
-    with database.alone() as connection:
+    with storage_errors(database.path), database.alone() as connection:
         settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("temp_store", "busy_timeout")}
         try:
             connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
