@@ -347,7 +347,8 @@ class SQLProject(Lookups):
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
         found = next(session.all("project_begin", {"name": self.name}), None)
         if found is None:
-            self._create(session)
+            new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+            self._text.begin(session, session.insert("project_insert", new))
             return self._begin(session, actor, operation, at)
         row, seq, head, learned, embedder, migrations, newest_partition = found
         self._check(embedder, migrations)
@@ -356,21 +357,6 @@ class SQLProject(Lookups):
             *(session, self.name, row, seq + 1, head, learned, actor, operation, at),
             *(self._seal, self._text, known, self._defined),
         )
-
-    def _create(self, session: Session) -> None:
-        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
-        row = session.insert("project_insert", new)
-        self._text.begin(session, row)
-
-    def _head(self, session: Session, row: int) -> int:
-        found = next(session.all("project_head", {"project": row}), None)
-        if found is None:
-            raise CorruptStoreError(
-                f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
-            )
-        head, embedder, migrations = found
-        self._check(embedder, migrations)
-        return int(head)
 
     def _check_embedder(self, number: int | None) -> None:
         self._check(number, self._migrations)
@@ -400,7 +386,14 @@ class SQLProject(Lookups):
     def _locate(self, session: Session) -> tuple[int, int]:
         """The project's row and its newest record, 0 if it does not exist. `EmbedderMismatchError` if the database was re-embedded since."""
         project = self._find(session)
-        return project, self._head(session, project) if project else 0
+        if not project:
+            return 0, 0
+        for head, embedder, migrations in session.all("project_head", {"project": project}):
+            self._check(embedder, migrations)
+            return project, int(head)
+        raise CorruptStoreError(
+            f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
+        )
 
     def _find(self, session: Session) -> int:
         """The project's row; 0, which no row has, before the first write has landed."""

@@ -141,7 +141,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found["passages"])
     entombed = sorted(doomed | {name for name, row in rules.items() if row is None})
-    changes = [*kept, _number_key(journal.tombstones(entombed, salt), seq), _number_key(count, seq), *restated]
+    changes = [*kept, number_key(journal.tombstones(entombed, salt), seq), number_key(count, seq), *restated]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
@@ -274,7 +274,8 @@ def drop_partitions(view: View) -> list[int]:
     return of_users
 
 
-def _number_key(change: Change, seq: int) -> Change:
+def number_key(change: Change, seq: int) -> Change:
+    """Returns a change of a purge under a key that no other record has."""
     return Change(change.table, f"{change.key}/{seq}", change.before, change.after)
 
 

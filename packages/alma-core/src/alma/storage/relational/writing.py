@@ -16,7 +16,7 @@ from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups, Partitions, RecordName
-from alma.storage.relational.purging import Purged, purge
+from alma.storage.relational.purging import Purged, number_key, purge
 from alma.storage.relational.rows import (
     UNREADABLE,
     Row,
@@ -170,18 +170,16 @@ class Write(Lookups):
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
         not what its change expects. What another project purged is only noted.
         """
-        given = [change for change in changes if not self._note_purge(change)]
+        given = []
+        for change in changes:
+            if change.table == journal.PURGE:
+                self.changes.append(number_key(change, self.seq))
+            else:
+                given.append(change)
         self._complete()
         self._places.clear()
         self._records.clear()
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
-
-    def _note_purge(self, change: Change) -> bool:
-        """Notes a change that belongs to no row but names a purged key. Returns False for any other change."""
-        if change.table != journal.PURGE:
-            return False
-        self.changes.append(Change(change.table, f"{change.key}/{self.seq}", change.before, change.after))
-        return True
 
     def entries(self, *, after: int) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first, up to the one before this write."""
@@ -199,6 +197,8 @@ class Write(Lookups):
         """
         view, row = self._to_change(memory_id)
         given = dict(columns)
+        if unknown := given.keys() - row.keys():
+            raise ValueError(f"a memory has no columns {sorted(unknown)}")
         if "body" in given:
             body = {**row["body"], **given["body"]}
             given["body"] = {name: value for name, value in body.items() if value is not None}
@@ -211,7 +211,9 @@ class Write(Lookups):
                 for key, found in passages_of(view, memory_id).items()
                 if found["is_live"] is not is_live
             ]
-        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
+        if "updated_at" not in given and any(row[name] != value for name, value in given.items() if name not in _SILENT):
+            given["updated_at"] = self.at
+        self.apply([*_difference(memory_id, row, {**row, **given}), *passages])
 
     def replace(
         self,
@@ -227,7 +229,7 @@ class Write(Lookups):
         kept = row["archived_at"] if archived_at is ... else archived_at
         wanted = {**memory_row(memory), "archived_at": kept}
         is_live = wanted["archived_at"] is None
-        changes = self._difference(memory.id, row, wanted, keep_time=True)
+        changes = _difference(memory.id, row, wanted)
         stored = passages_of(view, memory.id)
         wanted = {}
         for passage in passages:
@@ -325,19 +327,6 @@ class Write(Lookups):
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {memory_id!r}")
         return view, table.decoded(view, raw)
 
-    def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:
-        """The change that makes a memory's row what is wanted; none, if it is that already."""
-        if unknown := set(wanted) - set(row):
-            raise ValueError(f"a memory has no columns {sorted(unknown)}")
-        changed = {name for name in row if row[name] != wanted[name]}
-        if changed - _SILENT and "updated_at" not in changed and not keep_time and row["updated_at"] != self.at:
-            wanted = {**wanted, "updated_at": self.at}
-            changed = {*changed, "updated_at"}
-        if not changed:
-            return []
-        before, after = ({name: values[name] for name in sorted(changed)} for values in (row, wanted))
-        return [Change("memory", memory_id, before, after)]
-
     def _partition(self, key: PartitionKey) -> int:
         number = self.known.by_key.get(key)
         if number is None:
@@ -346,3 +335,10 @@ class Write(Lookups):
             number = self.known.by_key[key] = self.session.insert("partition_insert", row)
             self.known.by_row[number] = Partition(number, *key)
         return number
+
+
+def _difference(memory_id: str, row: Row, wanted: Row) -> list[Change]:
+    """The change that makes a memory's row what is wanted; none, if it is that already."""
+    changed = sorted(name for name in row if row[name] != wanted[name])
+    before, after = ({name: values[name] for name in changed} for values in (row, wanted))
+    return [Change("memory", memory_id, before, after)] if changed else []

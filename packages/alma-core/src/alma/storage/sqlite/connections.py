@@ -200,16 +200,22 @@ def connect(path: Path) -> Connection:
             f"{path} cannot be used here: this process was forked while its parent was using SQLite; fork when nothing is under way, "
             "or start processes by 'spawn'"
         )
-    with _OPENING:
-        connection = sqlite3.connect(
-            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
-        )
-    try:
-        for setting in _SETTINGS:
-            connection.execute(setting)
-    except BaseException:
-        connection.close()
-        raise
+    with storage_errors(path):
+        with _OPENING:
+            connection = sqlite3.connect(
+                path,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                factory=Connection,
+            )
+        try:
+            for setting in _SETTINGS:
+                connection.execute(setting)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
@@ -237,8 +243,7 @@ class Connections:
             for used, (thread, call) in list(self.in_use.items()):
                 if thread == me and has_ended(call):
                     self.drop(used)
-            with storage_errors(self.path):
-                connection = self._free.pop() if self._free else connect(self.path)
+            connection = self._free.pop() if self._free else connect(self.path)
             self.in_use[connection] = me, current_call()
             return connection
 
