@@ -47,22 +47,14 @@ _USUAL: Mapping[str, Any] = {"verdict_source": VerdictSource.CALLER}
 """Fields that a body leaves out where they are as usual."""
 
 
-def owner_of(memory: Memory) -> tuple[bool, str]:
-    """Whose memory it is: whether the owner is a user, and the name."""
-    if isinstance(memory, UserPreference):
-        return True, memory.user_id
-    return False, owner_name(memory.agent, memory.user_id)
-
-
 def memory_row(memory: Memory) -> Row:
     """The logical row of a memory."""
     body = _body(memory)
-    is_user, owner = owner_of(memory)
     return {
         "id": memory.id,
         "kind": memory.kind,
-        "is_user": is_user,
-        "owner": owner,
+        "is_user": isinstance(memory, UserPreference),
+        "owner": memory.user_id if isinstance(memory, UserPreference) else owner_name(memory.agent, memory.user_id),
         "agent": memory.agent,
         "body": body,
         "confidence": memory.confidence,
