@@ -31,11 +31,13 @@ class FTS5Index:
         FTS5 drops no table whose index it cannot read. So the schema forgets it first, and the tables behind it are dropped by themselves.
         """
         connection = connection_of(session)
-        connection.execute("PRAGMA writable_schema=ON")
-        connection.execute("DELETE FROM sqlite_master WHERE name IN (?, ?)", (f"words_{project:d}", f"text_{project:d}"))
-        connection.execute("PRAGMA writable_schema=RESET")
-        for table in _TABLES:
-            connection.execute(f"DROP TABLE IF EXISTS text_{project:d}_{table}")
+        virtual, behind = (f"words_{project:d}", f"text_{project:d}"), [f"text_{project:d}_{table}" for table in _TABLES]
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name IN (?, ?, ?)", (*virtual, behind[0])).fetchone():
+            connection.execute("PRAGMA writable_schema=ON")
+            connection.execute("DELETE FROM sqlite_master WHERE name IN (?, ?)", virtual)
+            connection.execute("PRAGMA writable_schema=RESET")
+            for table in behind:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
         create(connection, project)
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
