@@ -12,7 +12,7 @@ from sqlalchemy import create_engine
 
 from alchemy_store import AlchemySession
 from alma.storage.relational.session import OpenSeal, Session
-from alma.storage.relational.statements.upkeep import text_metadata
+from alma.storage.relational.tables import text_metadata
 from alma.storage.relational.text_index import Searched, TextIndex, TextRows
 from alma.storage.relational.text_index import stems as stems_of
 from alma.storage.sqlite.connections import Connection

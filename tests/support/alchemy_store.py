@@ -11,14 +11,12 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from alma.errors import StorageError
 from alma.storage.relational.session import NOTHING, Given, NotUniqueError
-from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.upkeep import text_metadata, text_statements
+from alma.storage.relational.statements import STATEMENTS
 from alma.storage.relational.store import RelationalStore
-from alma.storage.relational.tables import metadata
+from alma.storage.relational.tables import metadata, text_metadata
 from alma.storage.relational.text_index import TextRows
 from alma.testing import MockEmbedder
 
-STATEMENTS = {**statements(), **text_statements()}
 NAMES = {name: frozenset(statement.compile().params) for name, statement in STATEMENTS.items()}
 
 

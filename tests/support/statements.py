@@ -59,6 +59,13 @@ def traced() -> Iterator[Trace]:
         yield trace
 
 
+def next_connection(database: Any) -> sqlite3.Connection:
+    """Returns the connection that this thread is using, else the one that will be taken next."""
+    with database.reading() as connection:
+        assert isinstance(connection, sqlite3.Connection)
+        return connection
+
+
 def counted(statements: Sequence[Statement]) -> int:
     """How many of the statements are counted."""
     return sum(statement.is_counted for statement in statements)

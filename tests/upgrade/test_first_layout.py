@@ -78,7 +78,7 @@ def test_damage_to_a_vector_stays_damage(former: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize("statements", [20, 60, 100, 140, 200])
+@pytest.mark.parametrize("statements", [20, 60, 100, 140, 170])
 def test_an_upgrade_that_was_killed_is_done_by_the_next_opening(former: Path, statements: int) -> None:
     before = held(former / "alma.db")
     kill_while_opening(former, statements=statements)

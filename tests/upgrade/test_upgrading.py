@@ -229,7 +229,7 @@ def test_encrypting_an_open_store_leaves_no_readable_copy(tmp_path: Path, is_upg
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize("statements", [30, 60, 90, 120, 160, 200, 240, 270, 300])
+@pytest.mark.parametrize("statements", [30, 60, 90, 120, 150, 180, 210, 230, 245])
 def test_an_upgrade_that_was_killed_is_done_by_the_next_opening(tmp_path: Path, statements: int) -> None:
     folder = unpack("plain", tmp_path)
     kill_while_opening(folder, statements=statements)

@@ -13,10 +13,8 @@ from alma.journal import Change
 from alma.protocols import CommonWords, Erased, Place, TextLists
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors
-from alma.storage.relational.session import OpenSeal
 from alma.storage.relational.writing import Write
 from alma.storage.sqlite.connections import connection_of
-from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import FileStoreContract, MockEmbedder, ReembeddableContract, StoreContract
 from alma.types.identity import Fingerprint
@@ -27,6 +25,10 @@ class _Project(SQLProject):
     writing: ClassVar[type[Write] | None] = None
     """The class that stands for `Write`."""
 
+    def __init__(self, store: SQLStorage, name: str) -> None:
+        super().__init__(store, name)
+        self.store = store
+
     @contextmanager
     def write(self, **given: Any) -> Iterator[Write]:
         with super().write(**given) as write:
@@ -36,15 +38,7 @@ class _Project(SQLProject):
 
     def another(self, name: str) -> SQLProject:
         """Another project of the store."""
-        return SQLProject(
-            self._database,
-            self._text,
-            name,
-            dimension=self._dimension,
-            embedder=self._embedder,
-            migrations=self._migrations,
-            seal=self._seal,
-        )
+        return SQLProject(self.store, name)
 
     def all_projects(self) -> list[SQLProject]:
         """All projects of the store."""
@@ -62,15 +56,7 @@ class _Broken(SQLStorage):
     made: ClassVar[type[_Project]] = _Project
 
     def project(self, name: str) -> Any:
-        return self.made(
-            self.database,
-            FTS5Index(OpenSeal()),
-            name,
-            dimension=self.fingerprint.dimension,
-            embedder=self._embedder,
-            migrations=self._migrations,
-            seal=self.seal,
-        )
+        return self.made(self, name)
 
 
 class _LeavesHalf(_Project):

@@ -11,6 +11,7 @@ import pytest
 from alma import ALMA
 from alma.storage.sqlite.store import SQLStorage
 from meetings import MEETING, notes
+from statements import next_connection
 
 MOST_CALLS = 1000
 """Functions in Python that a question may call that finds five of forty outcomes. Versions of Python and numpy differ by a few."""
@@ -37,11 +38,12 @@ def statements(alma: ALMA, call: Callable[[], object]) -> list[str]:
     storage = alma._store.storage
     assert isinstance(storage, SQLStorage)
     asked: list[str] = []
-    storage.database.connection.set_trace_callback(asked.append)
+    connection = next_connection(storage.database)
+    connection.set_trace_callback(asked.append)
     try:
         call()
     finally:
-        storage.database.connection.set_trace_callback(None)
+        connection.set_trace_callback(None)
     return asked
 
 

@@ -9,6 +9,7 @@ from alma.errors import MemoryNotFoundError
 from alma.storage.sqlite import files
 from facade import ManualClock, OpenStore, Place
 from other_process import OtherProcess
+from statements import next_connection
 
 SETUP = """
 from alma import ALMA
@@ -73,7 +74,9 @@ def test_a_memory_that_never_was_has_no_history(alma: ALMA) -> None:
 def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma: ALMA) -> None:
     rule = alma.add_heuristic("helena", "On deploy", "Go blue-green")
     alma.learn_many({"agent": "helena", "task": f"Task {n}", "outcome": "success"} for n in range(500))
-    alma._room.project._database.connection.execute("UPDATE journal SET payload = X'00' WHERE seq = 2")  # would not be readable
+    next_connection(alma._room.project._database).execute(
+        "UPDATE journal SET payload = X'00' WHERE seq = 2"
+    )  # would not be readable
 
     assert [entry.what for entry in alma.history(rule.id)] == ["made"]
 
@@ -113,11 +116,10 @@ def test_a_process_in_the_middle_of_reading_keeps_the_log_from_being_emptied_and
     alma = open_store()
     secret = alma.learn("helena", "Deploy the service", "success")
     with OtherProcess(SETUP.format(opening=place.opening)) as other:
-        other.ask(
-            "[c := alma._room.project._database.connection, c.execute('BEGIN'), c.execute('SELECT * FROM memory').fetchall()]"
-        )
+        other.ask("[look := alma._room.project._database.snapshot()]")
+        other.ask("look.__enter__().execute('SELECT * FROM memory').fetchall()")
         alma.purge([secret.id])
         assert not alma.compact().is_whole
 
-        other.ask("alma._room.project._database.connection.execute('COMMIT')")
+        other.ask("look.__exit__(None, None, None)")
         assert alma.compact().is_whole

@@ -7,6 +7,7 @@ import pytest
 from alma import ALMA
 from alma.types.reports import ForgetReport
 from facade import ManualClock, OpenStore
+from statements import next_connection
 
 
 def left(report: ForgetReport) -> Sequence[str]:
@@ -22,7 +23,7 @@ def learn_pages(alma: ALMA, count: int) -> list[str]:
 
 def statements(alma: ALMA, ids: Sequence[str]) -> list[str]:
     """What the purge of these makes SQLite do."""
-    connection = alma._room.project._database.connection  # type: ignore[attr-defined] # what it is told
+    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # what it is told
     told: list[str] = []
     connection.set_trace_callback(told.append)
     alma.purge(ids)
@@ -58,7 +59,7 @@ def test_history_reads_no_purge_record_unless_something_of_it_was_purged(alma: A
     ids = learn_pages(alma, 3)
     kept = alma.learn("a", "Deploy", "success")
     alma.purge(ids[:1])
-    connection = alma._room.project._database.connection  # type: ignore[attr-defined] # what it is told
+    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # what it is told
     told: list[str] = []
     connection.set_trace_callback(told.append)
     assert [entry.what for entry in alma.history(kept.id)] == ["made"]

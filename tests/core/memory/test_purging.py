@@ -13,6 +13,7 @@ from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
 from alma.types import Passage
 from facade import ManualClock, OpenStore, held
 from purged import SECRET, WORDS, store_files, surfaces, traces, vector_of
+from statements import next_connection
 
 
 def passage_text(alma: ALMA) -> str:
@@ -314,7 +315,7 @@ def test_what_is_purged_while_it_is_asked_for_is_an_error_of_alma(
         episode.succeed()
     outcome_id = alma.get_episode(episode.id).outcome_id
     preference = alma.add_user_preference("maria", "tone", "Short", agent="dev")
-    connection = alma._room.project._database.connection  # type: ignore[attr-defined] # the moment between two statements
+    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # the moment between two statements
     asks: dict[str, Callable[[], Any]] = {
         "get": lambda: alma.get(preference.id),
         "explain_retrieval": lambda: alma.explain_retrieval("tone", preference.id),

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import _GeneratorContextManager, suppress
 from functools import cache, partial
 from itertools import count
 from types import CodeType, FrameType
@@ -17,7 +17,6 @@ import pytest
 
 import alma as package
 from alma import ALMA, AlmaError, StorageError
-from alma.storage.sqlite.database import _Reading
 from alma.testing import MockEmbedder
 from facade import OpenStore
 
@@ -233,7 +232,7 @@ def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenSto
 def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: OpenStore) -> None:
     alma = open_store()
     learned(alma, "Deploy the first service")
-    leave = _Reading.__exit__.__code__
+    leave = _GeneratorContextManager.__exit__.__code__
     for nth in range(1, 40):
         left = nth
 

@@ -50,7 +50,7 @@ NEEDS_A_BACKUP = {
     *(f"store.{name}" for name in ("key", "value")),
     "migration.name",
     *(f"project.{name}" for name in ("row", "name")),
-    *(f"journal.{column.name}" for column in tables.JournalTable.__table__.columns),
+    *(f"journal.{column.name}" for column in tables.metadata.tables["journal"].columns),
 }
 """The columns that are truth: what is damaged there is named, and stays as it is."""
 

@@ -17,6 +17,7 @@ from alma.testing import MockEmbedder, make_outcome
 from alma.types.memories import Memory, Passage, passages_of
 from alma_testing.clocks import START
 from alma_testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
+from statements import next_connection
 
 WORDS = ("deploy", "deploying", "ledger", "website", "agreed", "naïve", "v2.1")
 FEW = CommonWords(number=3, share=0.0, newest=2)
@@ -140,7 +141,7 @@ def asking_full_text(store: Store) -> list[str]:
     """The questions to the full text from now on."""
     assert isinstance(store, SQLStorage)
     asked: list[str] = []
-    store.database.connection.set_trace_callback(lambda said: asked.append(said) if "words_1" in said else None)
+    next_connection(store.database).set_trace_callback(lambda said: asked.append(said) if "words_1" in said else None)
     return asked
 
 

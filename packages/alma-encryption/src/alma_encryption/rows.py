@@ -18,10 +18,8 @@ from alma.storage.relational.session import (
     RowName,
     Seal,
     hide_key,
-    hide_operation,
     hide_touched,
     reveal_key,
-    reveal_operation,
     reveal_text,
     reveal_touched,
 )
@@ -129,7 +127,7 @@ HIDDEN: Mapping[str, Mapping[str, tuple[_Way, _Way]]] = {
     "passage": {"text_hash": _hash(TEXT)},
     "vector": {"text_hash": _hash(TEXT)},
     "record": {"kind": _KEY, "key": _KEY},
-    "journal": {"operation": (reveal_operation, hide_operation)},
+    "journal": {"operation": (partial(reveal_key, place=OPERATION), partial(hide_key, place=OPERATION))},
     "touched": {"key": (reveal_touched, hide_touched)},
 }
 """The columns that rows are found by and that are not stored as they are, by table: the way out of the file and the way in."""

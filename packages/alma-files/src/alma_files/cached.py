@@ -50,7 +50,7 @@ def _take(connection: Connection, folder: Path, keys: tuple[str, str]) -> None:
     named = {(row, digest) for row, digest in connection.execute(_EMBEDDED)}
     named |= {(row, text_hash(text)) for row, text in compared_texts(connection, SEAL)}
     found = [vector_row(row, digest, cached[digest]) for row, digest in sorted(named) if digest in cached]
-    connection.run_many("vector_put_compared", [{**row, "embedder": number} for row in found])
+    connection.run_many("next_vector_insert", [{**row, "embedder": number} for row in found])
 
 
 def _embedders(connection: Connection) -> list[tuple[str, str]]:

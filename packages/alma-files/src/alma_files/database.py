@@ -11,7 +11,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from alma import journal
@@ -23,8 +23,8 @@ from alma.storage.relational.reembedding import SERVING, compared_texts
 from alma.storage.relational.rows import text_hash
 from alma.storage.relational.session import note_checksum
 from alma.storage.sqlite import connections
-from alma.storage.sqlite.connections import Connection, DriverErrors, locked, storage_errors
-from alma.storage.sqlite.database import Database, _Reading
+from alma.storage.sqlite.connections import Connection, locked, storage_errors
+from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.files import create_database
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma_files.cached import add_new, replace_all, serving_cache, take_next, take_serving
@@ -98,7 +98,6 @@ class FileDatabase(Database):
             create_database(self._place / "alma.db", lambda connection: fill(connection, values, at))
         super().__init__(self._place / "alma.db", lock_timeout=lock_timeout)
         self.path = layout.folder
-        self.errors = DriverErrors(layout.folder, self._waits)
 
     def renew_in_child(self) -> None:
         """As the database does; a lock that a thread of the parent held is not held here."""
@@ -142,12 +141,12 @@ class FileDatabase(Database):
         for path, size, _ in self._landed:
             self.layout.truncate(path, size)
 
-    def reading(self) -> _Reading:
+    def reading(self) -> AbstractContextManager[Connection]:
         """A session that sees what any process wrote before."""
         self._look()
         return super().reading()
 
-    def snapshot(self) -> _Reading:
+    def snapshot(self) -> AbstractContextManager[Connection]:
         """A view that has what any process wrote before."""
         self._look()
         return super().snapshot()

@@ -26,7 +26,6 @@ LONG = frozenset(
         "usage_rows",
         "record_rows",
         "vector_rows",
-        "journal_of",
         "journal_after",
         "touched_all",
         "texts",

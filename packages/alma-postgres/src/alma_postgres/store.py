@@ -7,8 +7,7 @@ import psycopg
 from psycopg import sql
 
 from alma.errors import ConfigurationError, ConflictError, CorruptStoreError, StorageError
-from alma.storage.relational.reembedding import compared_hashes
-from alma.storage.relational.rows import TEXT
+from alma.storage.relational.reembedding import drop_unused
 from alma.storage.relational.session import OpenSeal, Seal, Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
@@ -25,14 +24,6 @@ from alma_postgres.session import PostgresSession
 from alma_upgrade.projects import log_upgrade, upgrade_projects
 
 DRAFT = "_moving"
-
-_DROP_UNUSED = sql.SQL("""
-    DELETE FROM {schema}.vector AS v
-    WHERE NOT EXISTS (SELECT 1 FROM {schema}.passage AS p WHERE p.project = v.project AND p.text_hash = v.text_hash)
-    AND NOT EXISTS (
-        SELECT 1 FROM unnest(%(projects)s::bigint[], %(hashes)s::bytea[]) AS c (project, text_hash)
-        WHERE c.project = v.project AND c.text_hash = v.text_hash
-    )""")
 
 
 class PostgresStorage(RelationalStore):
@@ -95,19 +86,13 @@ class PostgresStorage(RelationalStore):
             ((size,),) = session.execute(query, (tables,)).fetchall()
         return int(size or 0)
 
-    def _drop_unused_vectors(self) -> None:
-        schema = sql.Identifier(self.database.schema)
-        with self.database.transaction() as session:
-            used = [(project, self.seal.hide(digest, place=TEXT)) for project, digest in compared_hashes(session, self.seal)]
-            given = {"projects": [project for project, _ in used], "hashes": [digest for _, digest in used]}
-            session.connection.execute(_DROP_UNUSED.format(schema=schema), given)
-
     def compact(self) -> bool:
         """Drops vectors that no passage has and no strategy is compared by, and gives the room of deleted rows free again.
 
         Returns whether all tables could be looked through: only their owner may.
         """
-        self._drop_unused_vectors()
+        with self.database.transaction() as session:
+            drop_unused(session, self.seal)
         warnings: list[str] = []
 
         def note(diagnostic: psycopg.errors.Diagnostic) -> None:

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from alma.errors import ConfigurationError
-from alma.protocols import CandidateFactory, StorageFactory, Store, StoreRequest
+from alma.protocols import CandidateFactory, Store, StoreRequest
 
 ENTRY_POINTS = "alma.storage"
 """Group of the entry points of other packages: name -> a `StorageFactory`."""
@@ -29,24 +29,20 @@ def open_named(name: str, request: StoreRequest) -> Store:
 
     `ConfigurationError` for an unknown name, and for one whose package cannot be loaded; other errors as of the store itself.
     """
-    return _factory(name)(request)
+    if name == SQLITE:
+        from alma.storage.sqlite.store import open_file
+
+        return open_file(request)
+    plugin = _points(ENTRY_POINTS).get(name)
+    if plugin is None:
+        raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
+    store: Store = _load(plugin)(request)
+    return store
 
 
 def storage_names() -> list[str]:
     """All names that a configuration may have here, SQLite first."""
     return [SQLITE, *sorted({*_points(ENTRY_POINTS), *_points(VECTORS)})]
-
-
-def _factory(name: str) -> StorageFactory:
-    if name == SQLITE:
-        from alma.storage.sqlite.store import open_file
-
-        return open_file
-    plugin = _points(ENTRY_POINTS).get(name)
-    if plugin is None:
-        raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
-    factory: StorageFactory = _load(plugin)
-    return factory
 
 
 def candidates_named(name: str) -> CandidateFactory | None:

@@ -79,28 +79,26 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], embedded: di
     """Makes a change, and adds the texts whose vectors have to be there to `embedded`, with those of them that are given."""
     table = TABLES[change.table]
     raw = table.raw(view, change.key)
-    if change.before is None:
-        if raw is not None:
-            raise ConflictError(f"{change.table} {change.key!r} is there already")
-        table.insert(view, _columns(view, change, dict(change.after or {}), vectors, embedded, seq))
-        strategy = compared_text(change.table, change.after or {})
-        if strategy is not None and strategy in vectors:  # the one that was there may have been dropped
-            embedded[strategy] = vectors[strategy]
-        return
-    if raw is None:
+    if change.before is None and raw is not None:
+        raise ConflictError(f"{change.table} {change.key!r} is there already")
+    if change.before is not None and raw is None:
         raise ConflictError(f"{change.table} {change.key!r} is gone")
-    row = table.decoded(view, raw)
-    differing = sorted(name for name, value in change.before.items() if row.get(name) != value)
-    if differing:
+    row = {} if raw is None else table.decoded(view, raw)
+    if differing := sorted(name for name, value in (change.before or {}).items() if row.get(name) != value):
         raise ConflictError(f"{change.table} {change.key!r} was changed meanwhile in {', '.join(differing)}")
+    if raw is None:
+        table.insert(view, _columns(view, change, dict(change.after or {}), vectors, embedded, seq))
+        return
+    columns = None
     if change.after is None:
         _check_bare(view, change)
         table.delete(view, raw)
-        _remove_from_indexes(view, change, raw, None, seq)
-        return
-    columns = _columns(view, change, {**row, **change.after}, vectors, embedded, seq)
-    table.update(view, raw, columns)
-    _remove_from_indexes(view, change, raw, columns, seq)
+    else:
+        columns = _columns(view, change, {**row, **change.after}, vectors, embedded, seq)
+        table.update(view, raw, columns)
+    if change.table == "passage" and (columns is None or (raw["text_hash"] is not None and columns["text_hash"] is None)):
+        # One that is gone, or that had a vector and has none any more; one that is only archived says so itself.
+        view.session.run("removed_insert", {"project": view.project, "seq": seq, "passage": raw["row"]})
 
 
 def _keeps_vector(change: Change) -> bool:
@@ -120,6 +118,9 @@ def _columns(
         columns["seq"] = seq
     if change.table == "passage" and columns["text_hash"] is not None and not _keeps_vector(change):
         embedded[row["text"]] = vectors.get(row["text"])
+    strategy = compared_text(change.table, row) if change.before is None else None
+    if strategy is not None and strategy in vectors:  # the one that was there may have been dropped
+        embedded[strategy] = vectors[strategy]
     return columns
 
 
@@ -129,7 +130,7 @@ def _hold_vectors(view: View, embedded: Mapping[str, bytes | None]) -> None:
         store_vectors(view, given)
     wanted = {view.seal.hide(text_hash(text), place=TEXT): text for text, vector in embedded.items() if vector is None}
     looked_up = [{"project": view.project, "text_hash": digest} for digest in wanted]
-    held = {row["text_hash"] for row in view.many("vectors_held", looked_up)}
+    held = {row["text_hash"] for row in view.session.many("vectors", looked_up)}
     for digest, text in wanted.items():
         if digest not in held:
             raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
@@ -147,12 +148,6 @@ def sealed_vector(seal: Seal, project: int, digest: bytes, embedder: int | None,
     hidden = seal.hide(digest, place=TEXT)
     sealed = seal.seal(vector, place="vector.vector", row=(project, hidden, embedder))
     return {"text_hash": hidden, "vector": sealed, "checksum": vector_checksum(hidden, sealed)}
-
-
-def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:
-    """Notes a passage that is gone, or that had a vector and has none any more; one that is only archived says so itself."""
-    if change.table == "passage" and (columns is None or (raw["text_hash"] is not None and columns["text_hash"] is None)):
-        view.session.run("removed_insert", {"project": view.project, "seq": seq, "passage": raw["row"]})
 
 
 def _check_bare(view: View, change: Change) -> None:

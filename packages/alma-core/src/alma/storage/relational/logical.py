@@ -4,10 +4,9 @@ A logical row is what the journal holds (`rows.py`): plain JSON values under a t
 """
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from alma.protocols import StoredRow
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
@@ -48,7 +47,7 @@ class View:
             found = next(self.session.all("partition_of", {"row": row}), None)
             if found is None:
                 raise LookupError(f"its partition {row} is lost")
-            project, is_user, owner, kind = found
+            _, project, is_user, owner, kind = found
             if project != self.project:
                 raise LookupError(f"its partition {row} is one of project {project}")
             self.known[row] = Partition(row, flag(is_user, "is_user of its partition"), owner, kind)
@@ -58,10 +57,6 @@ class View:
     def all(self, query: str, **given: Any) -> Iterator[Row]:
         """The rows of a statement about this project, by column."""
         return self.session.each(query, {"project": self.project, **given})
-
-    def many(self, query: str, wanted: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-        """The rows of a statement with one row of `VALUES` for all that is wanted, by column."""
-        return self.session.many(query, wanted)
 
     def ends(self) -> tuple[int, bytes, int]:
         """The newest `seq` of the project, its hash, and the newest `seq` that may change what is learned. `LookupError` if the project is gone."""
@@ -81,48 +76,40 @@ class View:
         return next(self.all(query, **given), None)
 
 
-class LogicalTable(ABC):
+class LogicalTable(Protocol):
     """One table of the journal. A *raw* row has the columns of the file."""
 
     name: str
-    every: str
-    insertion: str
-    updating: str
-    deletion: str
-    is_numbered = False
-    number = "row"
+    is_numbered: bool = False
+    number: str = "row"
     """The column by whose value rows are updated and deleted."""
 
-    @abstractmethod
     def raw(self, view: View, key: str) -> Row | None:
         """The row of a key."""
 
-    @abstractmethod
     def key(self, view: View, raw: Row) -> str:
         """The key of a row."""
 
-    @abstractmethod
     def decoded(self, view: View, raw: Row) -> Row:
         """The logical row."""
 
-    @abstractmethod
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         """The columns of the file for a logical row, without row number and project. `LookupError` if what it hangs on is missing."""
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         """Puts columns in place of those of a row."""
-        view.session.run(self.updating, {**columns, **self._place(raw)})
+        view.session.run(f"{self.name}_update", {**columns, **self._place(raw)})
 
     def delete(self, view: View, raw: Row) -> None:
         """Deletes a row."""
-        view.session.run(self.deletion, self._place(raw))
+        view.session.run(f"{self.name}_delete", self._place(raw))
 
     def _place(self, raw: Row) -> Row:
         return {f"of_{self.number}": raw[self.number]}
 
     def insert(self, view: View, columns: Row) -> int:
         """Makes a row, and gives its number."""
-        return view.session.insert(self.insertion, {"project": view.project, **columns})
+        return view.session.insert(f"{self.name}_insert", {"project": view.project, **columns})
 
     def rows(self, view: View) -> Iterator[StoredRow]:
         """All logical rows of the project, in the order they were made."""
@@ -134,12 +121,11 @@ class LogicalTable(ABC):
                 yield StoredRow(self.name, self.key(view, raw), None, seq, f"is not readable: {error}")
 
     def _raws(self, view: View) -> Iterator[Row]:
-        return view.all(self.every)
+        return view.all(f"{self.name}_rows")
 
 
 class _Memories(LogicalTable):
-    name, every, is_numbered = "memory", "memory_rows", True
-    insertion, updating, deletion = "memory_insert", "memory_update", "memory_delete"
+    name, is_numbered = "memory", True
 
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("memory_by_id", id=key)
@@ -182,8 +168,7 @@ class _Memories(LogicalTable):
 
 
 class _Passages(LogicalTable):
-    name, every, is_numbered = "passage", "passage_rows", True
-    insertion, updating, deletion = "passage_insert", "passage_update", "passage_delete"
+    name, is_numbered = "passage", True
 
     def raw(self, view: View, key: str) -> Row | None:
         memory_id, _, position = key.rpartition("/")
@@ -213,8 +198,7 @@ class _Passages(LogicalTable):
 
 
 class _Usages(LogicalTable):
-    name, every, number = "usage", "usage_rows", "memory"
-    insertion, updating, deletion = "usage_insert", "usage_update", "usage_delete"
+    name, number = "usage", "memory"
 
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("usage_of", memory_id=key)
@@ -230,8 +214,7 @@ class _Usages(LogicalTable):
 
 
 class _Records(LogicalTable):
-    name, every = "record", "record_rows"
-    insertion, updating, deletion = "record_insert", "record_rewrite", "record_delete"
+    name = "record"
 
     def raw(self, view: View, key: str) -> Row | None:
         kind, _, name = key.partition("/")
@@ -256,11 +239,12 @@ class _Records(LogicalTable):
 
     def _raws(self, view: View) -> Iterator[Row]:
         """All rows by kind and key. Where these are encrypted, they are sorted first, and the rows read one by one: bodies may be large."""
+        found = super()._raws(view)
         if not view.seal.is_secret:
-            return view.all(self.every)
-        stored = sorted((self._names(view, raw), raw["kind"], raw["key"]) for raw in view.all(self.every))
-        found = (view.one("record_row", kind=kind, key=key) for _, kind, key in stored)
-        return (raw for raw in found if raw is not None)
+            return found
+        stored = sorted((self._names(view, raw), raw["kind"], raw["key"]) for raw in found)
+        one_by_one = (view.one("record_row", kind=kind, key=key) for _, kind, key in stored)
+        return (raw for raw in one_by_one if raw is not None)
 
     def _names(self, view: View, raw: Row) -> tuple[str, str]:
         return reveal_key(view.seal, raw["kind"]), reveal_key(view.seal, raw["key"])
@@ -317,7 +301,7 @@ def passage_from(row: Mapping[str, Any]) -> Passage:
 
 
 def _number(view: View, memory_id: str) -> int:
-    found = next(view.session.all("memory_number", {"project": view.project, "id": memory_id}), None)
-    if found is None:
+    raw = view.one("memory_by_id", id=memory_id)
+    if raw is None:
         raise LookupError(f"there is no memory {memory_id}")
-    return int(found[0])
+    return int(raw["row"])

@@ -62,16 +62,23 @@ class Lookups:
     _defined: Definitions
     """Definitions of kinds that were read."""
     _places: dict[str, Place] | None = None
-    """Where memories are that were looked up; `None` to look each time, as for the next two."""
-    _named: dict[str, AnyMemory] | None = None
+    """Where memories are that a write looked up; `None` to look each time, as for small records."""
     _records: dict[RecordName, Row] | None = None
-    """Logical rows of small records that were looked up."""
     _embedded: Mapping[bytes, bytes] = MappingProxyType({})
     """Vectors that are not stored yet, by the hashes of their texts."""
 
-    def _reading(self) -> AbstractContextManager[View | None]:
-        """Opens the rows; `None` while the project does not exist."""
+    def _reading(self) -> AbstractContextManager[View]:
+        """Opens the rows: none while the project does not exist."""
         raise NotImplementedError
+
+    def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
+        """Returns the rows that a statement about this project finds; sequences are given as JSON."""
+        listed = {
+            name: value if isinstance(value, str | bytes | int | float | None) else json.dumps(list(value))
+            for name, value in given.items()
+        }
+        with self._reading() as view:
+            return list(view.session.all(statement, {"project": view.project, **listed}))
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
         """Returns partitions by row, the wanted ones among them."""
@@ -85,53 +92,45 @@ class Lookups:
         """Returns where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
         ids, held = _distinct(memory_ids), {} if self._places is None else self._places
         missing = [memory_id for memory_id in ids if memory_id not in held]
-        with self._reading() as view:
-            if view is not None and missing:
-                rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(missing)}))
-                partitions = self._holding(partition for _, _, partition, *_ in rows)
-                held |= {
-                    memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
-                    for memory_id, row, partition, archived_at, *counts in rows
-                }
+        if missing:
+            rows = self._look("places", ids=missing)
+            partitions = self._holding(partition for _, _, partition, *_ in rows)
+            held |= {
+                memory_id: Place(row, partitions[partition], archived_at is not None, _usage(counts))
+                for memory_id, row, partition, archived_at, *counts in rows
+            }
         return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row. Unknown rows are left out."""
-        with self._reading() as view:
-            return {} if view is None or not rows else dict(self._read(view, "memories", rows=rows))
+        return dict(self._read("memories", {"rows": json.dumps(list(rows))})) if rows else {}
 
     def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
         """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
-        ids, held = _distinct(memory_ids), {} if self._named is None else self._named
-        missing = [memory_id for memory_id in ids if memory_id not in held]
-        with self._reading() as view:
-            if view is not None and missing:
-                held |= {memory.id: memory for _, memory in self._read(view, "memories_named", ids=missing)}
-        return {memory_id: held[memory_id] for memory_id in ids if memory_id in held}
+        ids = _distinct(memory_ids)
+        found = {memory.id: memory for _, memory in self._read("memories_named", {"ids": json.dumps(ids)})} if ids else {}
+        return {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
 
-    def _read(self, view: View, statement: str, **given: Sequence[int | str]) -> Iterator[tuple[int, AnyMemory]]:
-        """Returns memories, each with its row; the values that the statement is given are lists."""
-        listed = {name: json.dumps(list(values)) for name, values in given.items()}
-        found = list(view.session.all(statement, {"project": view.project, **listed}))
-        partitions = self._holding({partition for _, partition, *_ in found})
-        definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
-        return ((row, self._memory(view, partitions[partition], values, definitions)) for row, partition, *values in found)
+    def _read(self, statement: str, given: Mapping[str, str]) -> list[tuple[int, AnyMemory]]:
+        """Returns the memories that a statement finds, each with its row."""
+        with self._reading() as view:
+            found = list(view.session.all(statement, {"project": view.project, **given}))
+            partitions = self._holding({partition for _, partition, *_ in found})
+            definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
+            return [(row, self._memory(view, partitions[partition], values, definitions)) for row, partition, *values in found]
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
         hashes = {text_hash(text): text for text in texts}
         at_hand = {text: self._embedded[digest] for digest, text in hashes.items() if digest in self._embedded}
         with self._reading() as view:
-            if view is None or len(at_hand) == len(hashes):
+            if len(at_hand) == len(hashes):
                 return at_hand
             hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hidden]
-            checked = None
             for row in view.session.many("vectors", wanted):
                 digest, number = row["text_hash"], row["embedder"]
-                if number != checked:
-                    self._check_embedder(number)
-                    checked = number
+                self._check_embedder(number)
                 at_hand[hidden[digest]] = view.seal.open(row["vector"], place="vector.vector", row=(view.project, digest, number))
             return at_hand
 
@@ -140,9 +139,7 @@ class Lookups:
 
     def rows_in(self, partitions: Iterable[int]) -> list[int]:
         """The rows of the memories of partitions, ascending: the order in which they were recorded, archived ones included."""
-        with self._reading() as view:
-            given = {"rows": json.dumps(list(partitions))}
-            return [] if view is None else [row for (row,) in view.session.all("rows_in", {"project": view.project, **given})]
+        return [row for (row,) in self._look("rows_in", rows=partitions)]
 
     def outcomes(self, partitions: Iterable[int], *, since: int = 0) -> Iterator[RecordedOutcome]:
         """The outcomes of partitions from a row on, in the order in which they were recorded, archived ones included."""
@@ -154,8 +151,6 @@ class Lookups:
 
     def _outcomes(self, statement: str, given: Mapping[str, object]) -> Iterator[RecordedOutcome]:
         with self._reading() as view:
-            if view is None:
-                return
             seal, held = view.seal, self._holding(())
             found = view.session.all(statement, {"project": view.project, **given})
             for row, partition, memory_id, body, successes, seen_at, created_at, archived_at in found:
@@ -170,11 +165,9 @@ class Lookups:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
         found: dict[str, tuple[int, dict[str, Any]]] = {key: (0, {}) for key in _distinct(keys)}
         with self._reading() as view:
-            if view is None or not found:
-                return found
             stored = {hide_key(view.seal, key): key for key in found}
-            given = {"project": view.project, "kind": hide_key(view.seal, kind), "keys": json.dumps(list(stored))}
-            for name, version, sealed, updated_at in view.session.all("records_by_key", given):
+            rows = self._look("records_by_key", kind=hide_key(view.seal, kind), keys=stored) if stored else ()
+            for name, version, sealed, updated_at in rows:
                 key = stored[name]
                 body = json.loads(view.seal.open(sealed, place="record.body", row=(view.project, kind, key)))
                 found[key] = version, body
@@ -190,17 +183,14 @@ class Lookups:
         `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
         """
         with self._reading() as view:
-            if view is None:
-                return
-            of_kind = {"project": view.project, "kind": hide_key(view.seal, kind)}
+            stored_kind = hide_key(view.seal, kind)
             if under is not None:
-                start = hide_key(view.seal, under)
-                between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
-                found = list(view.session.all("records_under", {**of_kind, **between}))
+                start = hide_key(view.seal, under)  # "0" is the character behind the slash
+                found = self._look("records_under", kind=stored_kind, first=f"{start}/", last=f"{start}0")
             elif newest is None:
-                found = list(view.session.all("records_of_kind", of_kind))
+                found = self._look("records_of_kind", kind=stored_kind)
             else:
-                found = list(view.session.all("records_newest", {**of_kind, "newest": newest}))
+                found = self._look("records_newest", kind=stored_kind, newest=newest)
         named = [(reveal_key(view.seal, stored), version, body) for stored, version, body in found]
         if newest is None and view.seal.is_secret:
             named.sort()  # encrypted keys have another order
@@ -209,17 +199,12 @@ class Lookups:
 
     def _definitions(self, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
         """The definitions of those of the kinds that users registered, each taken apart again only when it is stored otherwise than the last time."""
-        found = {}
         wanted = [kind for kind in kinds if kind not in MEMORY_CLASSES]
-        for kind, (_, body) in (self.record(DEFINITIONS, wanted) if wanted else {}).items():
-            made_of, definition = self._defined.get(kind, (None, None))
-            if definition is None or made_of != body:
-                if not body:
-                    continue
-                definition = stored_type(body)
-                self._defined[kind] = body, definition
-            found[kind] = definition
-        return found
+        found = {kind: body for kind, (_, body) in self.record(DEFINITIONS, wanted).items() if body} if wanted else {}
+        for kind, body in found.items():
+            if kind not in self._defined or self._defined[kind][0] != body:
+                self._defined[kind] = body, stored_type(body)
+        return {kind: self._defined[kind][1] for kind in found}
 
     def _memory(
         self, view: View, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]

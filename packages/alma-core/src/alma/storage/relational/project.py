@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice, starmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,16 @@ from alma.storage.relational.logical import PASSAGE_TEXTS, View, passage_from, r
 from alma.storage.relational.lookups import Lookups, Partitions
 from alma.storage.relational.purging import traces
 from alma.storage.relational.rows import CONTENT, ChangeRow, VectorRows, integers
-from alma.storage.relational.session import COMMITS, Database, Seal, Session, forget_keys, reveal_operation, revealed_hash
-from alma.storage.relational.text_index import NO_LISTS, ProjectTexts, TextIndex
+from alma.storage.relational.session import COMMITS, OPERATION, Session, forget_keys, reveal_key, revealed_hash
+from alma.storage.relational.text_index import NO_LISTS, ProjectTexts
 from alma.storage.relational.transfer import Snapshot
 from alma.storage.relational.writing import Write
 from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
 from alma.types.stored import TextLengths
+
+if TYPE_CHECKING:
+    from alma.storage.relational.store import RelationalStore
 
 CHUNK = 4096
 MICROS_A_DAY = 86_400_000_000
@@ -52,29 +55,16 @@ class _NothingWrittenError(Exception):
 class SQLProject(Lookups):
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
-    def __init__(
-        self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, migrations: int, seal: Seal
-    ) -> None:
-        """Takes the number of the embedder and that of migrations which the database had when it was opened."""
+    def __init__(self, store: "RelationalStore", name: str) -> None:
+        """Takes the store, with the embedder and the number of migrations that it had when it was opened."""
         self.name = name
-        self._database = database
-        self._text = text
-        self._embedder, self._migrations = embedder, migrations
-        self._vectors = VectorRows(name, seal, embedder, dimension)
-        self._seal = seal
-        self._row: int | None = None
+        self._database, self._text, self._seal = store.sessions, store.text, store.seal
+        self._embedder, self._migrations = store.embedder, store.migrations
+        self._vectors = VectorRows(name, store.seal, store.embedder, store.fingerprint.dimension)
+        self._row = 0
         self._known = Partitions({}, {}, 0)
         self._defined = {}
-        self._texts = ProjectTexts(text)
-
-    def _look(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Returns the rows that a statement about this project finds; sequences are given as JSON."""
-        listed = {
-            name: value if isinstance(value, str | bytes | int | float | None) else json.dumps(list(value))
-            for name, value in given.items()
-        }
-        with self._database.reading() as session:
-            return list(session.all(statement, {"project": self._find(session), **listed}))
+        self._texts = ProjectTexts(store.text)
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
@@ -90,18 +80,10 @@ class SQLProject(Lookups):
             return self._locate(session)[1]
 
     @contextmanager
-    def _reading(self) -> Iterator[View | None]:
-        """The rows as they are stored; `None` while the project does not exist."""
-        with self._database.reading() as session:
-            row = self._find(session)
-            yield None if row is None else View(session, row, self._seal)
-
-    @contextmanager
-    def _viewing_one_state(self) -> Iterator[View | None]:
-        """The rows in a consistent read; `None` while the project does not exist."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            yield None if project is None else View(session, project, self._seal)
+    def _reading(self, *, of_one_state: bool = False) -> Iterator[View]:
+        """The rows as they are stored, of one state in a consistent read; none while the project does not exist."""
+        with self._database.snapshot() if of_one_state else self._database.reading() as session:
+            yield View(session, self._find(session), self._seal)
 
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none; in the middle of a moment, that of a later record, too."""
@@ -115,7 +97,7 @@ class SQLProject(Lookups):
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
         with self._reading() as view:
-            return {} if view is None else self._all_partitions(view.session, view.project).by_row
+            return self._all_partitions(view.session, view.project).by_row
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
@@ -159,8 +141,8 @@ class SQLProject(Lookups):
     def text_lengths(self) -> TextLengths:
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
-            project, _ = self._locate(session)
-            return self._texts.lengths(None if project is None else View(session, project, self._seal))
+            project, head = self._locate(session)
+            return self._texts.lengths(View(session, project, self._seal), head)
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that were read before, unless this process has read some."""
@@ -169,7 +151,7 @@ class SQLProject(Lookups):
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
         rows = self._look("ties_of", rows=memories)
-        return integers(row for row, _ in rows), integers(self._vectors.tie(digest) for _, digest in rows)
+        return integers(row for row, _ in rows), self._vectors.ties([digest for _, digest in rows])
 
     def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""
@@ -190,9 +172,8 @@ class SQLProject(Lookups):
 
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
-        with self._viewing_one_state() as view:
-            if view is not None:
-                yield from read_rows(view)
+        with self._reading(of_one_state=True) as view:
+            yield from read_rows(view)
 
     def candidates(self, memories: Sequence[int]) -> list[Candidate]:
         """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
@@ -236,13 +217,13 @@ class SQLProject(Lookups):
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""
         rows = self._look("activity", a_day=MICROS_A_DAY)
-        named = sorted((day, reveal_operation(self._seal, stored), count) for stored, day, count in rows)
+        named = sorted((day, reveal_key(self._seal, stored, OPERATION), count) for stored, day, count in rows)
         return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for day, operation, count in named]
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
         """The newest journal records, newest first, without their payloads."""
         return [
-            JournalEntry(seq, from_micros(at), actor, reveal_operation(self._seal, stored), bool(is_purged))
+            JournalEntry(seq, from_micros(at), actor, reveal_key(self._seal, stored, OPERATION), bool(is_purged))
             for seq, at, actor, stored, is_purged in self._look("journal_newest", most=limit)
         ]
 
@@ -264,22 +245,21 @@ class SQLProject(Lookups):
 
         Words that are `common` there are left out if a rarer one occurs.
         """
-        with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
+        with self._database.snapshot() as session:  # not `_reading`: each question passes here, and may make few calls
             project, head = self._locate(session)
-            if project is None or not words:
+            if not project or not words:
                 return NO_LISTS
             return self._texts.lists(View(session, project, self._seal), head, words, partitions, common)
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
-        with self._viewing_one_state() as view:
-            if view is not None:
-                yield from readback.entries(view, after=after, keys=memory_ids)
+        with self._reading(of_one_state=True) as view:
+            yield from readback.entries(view, after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
         """Returns True when a memory of this id was purged."""
-        with self._viewing_one_state() as view:
-            return view is not None and any(entombed(memory_id, made) for _, made in readback.purges(view))
+        with self._reading(of_one_state=True) as view:
+            return any(entombed(memory_id, made) for _, made in readback.purges(view))
 
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
         """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
@@ -311,12 +291,9 @@ class SQLProject(Lookups):
         then: Callable[[NextWrite, Erased], object] | None = None,
     ) -> Erased | None:
         """Erases memories and small records for good, and has more written then. `None` if nothing of that name was ever there."""
-        made = None
-        with suppress(_NothingWrittenError), self.writes(actor=actor, operation="purge", at=at) as next_write:
+        with self.writes(actor=actor, operation="purge", at=at) as next_write:
             with next_write() as write:
                 made = write.purge(memory_ids, records)
-            if made is None and write.seq == 1:
-                raise _NothingWrittenError
             if made is not None and then is not None:
                 then(next_write, made.erased)
         if made is None:
@@ -324,7 +301,7 @@ class SQLProject(Lookups):
         self._texts.forget()
         forget_keys()
         with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
-            found = traces(View(session, self._find(session) or 0, self._seal), made.signs)
+            found = traces(View(session, self._find(session), self._seal), made.signs)
         return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
 
     @contextmanager
@@ -332,7 +309,7 @@ class SQLProject(Lookups):
         """All that the project, or one agent or one user in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
         with self._database.snapshot_apart() as session:
             project, _ = self._locate(session)  # vectors of another embedder than ours would go by a wrong name
-            yield Snapshot(View(session, project or 0, self._seal), agent, user)
+            yield Snapshot(View(session, project, self._seal), agent, user)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
@@ -342,18 +319,13 @@ class SQLProject(Lookups):
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
-        with suppress(_NothingWrittenError), self._database.transaction(self.name) as session:
-            write = self._begin(session, actor, operation, at)
+        with self.writes(actor=actor, operation=operation, at=at) as next_write, next_write() as write:
             yield write
-            if write.finish() is None and write.seq == 1:
-                raise _NothingWrittenError
-        for follow in COMMITS.followers:
-            follow(self, write.seq)
 
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
         """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
-        with self._database.transaction(self.name) as session:
+        with suppress(_NothingWrittenError), self._database.transaction(self.name) as session:
             write = self._begin(session, actor, operation, at)
             first = write.seq
             ended: bytes | None = None
@@ -367,71 +339,66 @@ class SQLProject(Lookups):
                 ended = write.finish()
 
             yield next_write
+            if ended is None and write.seq == 1:
+                raise _NothingWrittenError
         for follow in COMMITS.followers:
             follow(self, first)
 
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
         found = next(session.all("project_begin", {"name": self.name}), None)
         if found is None:
-            self._create(session)
+            new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+            self._text.begin(session, session.insert("project_insert", new))
             return self._begin(session, actor, operation, at)
         row, seq, head, learned, embedder, migrations, newest_partition = found
-        self._check_migrations(migrations)
-        self._check_embedder(embedder)
+        self._check(embedder, migrations)
         known = self._all_partitions(session, row, newest=newest_partition).extensible()
         return Write(
             *(session, self.name, row, seq + 1, head, learned, actor, operation, at),
             *(self._seal, self._text, known, self._defined),
         )
 
-    def _create(self, session: Session) -> None:
-        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
-        row = session.insert("project_insert", new)
-        self._text.begin(session, row)
-
-    def _head(self, session: Session, row: int) -> int:
-        found = next(session.all("project_head", {"project": row}), None)
-        if found is None:
-            raise CorruptStoreError(
-                f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
-            )
-        head, embedder, migrations = found
-        self._check_migrations(migrations)
-        self._check_embedder(embedder)
-        return int(head)
-
     def _check_embedder(self, number: int | None) -> None:
-        """`EmbedderMismatchError` if the database was re-embedded since it was opened here: our vectors do not compare with its own."""
-        if number != self._embedder:
-            raise EmbedderMismatchError(
-                f"{self._database.name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
-            )
+        self._check(number, self._migrations)
 
-    def _check_migrations(self, count: int) -> None:
-        """`ConfigurationError` if a newer ALMA has brought the database up to date since it was opened here: it expects other writes than ours.
-        `StorageError` if it is now as an older ALMA left it."""
+    def _check(self, embedder: int | None, migrations: int) -> None:
+        """Checks that the database is what it was when it was opened here.
+
+        `EmbedderMismatchError` if it was re-embedded since: our vectors do not compare with its own. `ConfigurationError` if a newer ALMA has
+        brought it up to date: it expects other writes than ours. `StorageError` if it is now as an older ALMA left it.
+        """
+        if embedder == self._embedder and migrations == self._migrations:
+            return
         name = self._database.name
-        if count > self._migrations:
+        if migrations > self._migrations:
             raise ConfigurationError(
                 f"a newer ALMA has brought {name} up to date since it was opened here: end this process, and start it with that version"
             )
-        if count < self._migrations:
+        if migrations < self._migrations:
             raise StorageError(
                 f"{name} was replaced by that of an older ALMA since it was opened here (a backup was restored?); nothing was stored: end "
                 "this process and start it again, which brings the store up to date, and run `alma verify`"
             )
+        raise EmbedderMismatchError(
+            f"{name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
+        )
 
-    def _locate(self, session: Session) -> tuple[int | None, int]:
-        """The project's row, if it exists, and its newest record. `EmbedderMismatchError` if the database was re-embedded since."""
+    def _locate(self, session: Session) -> tuple[int, int]:
+        """The project's row and its newest record, 0 if it does not exist. `EmbedderMismatchError` if the database was re-embedded since."""
         project = self._find(session)
-        if project is None:
-            return None, 0
-        return project, self._head(session, project)
+        if not project:
+            return 0, 0
+        for head, embedder, migrations in session.all("project_head", {"project": project}):
+            self._check(embedder, migrations)
+            return project, int(head)
+        raise CorruptStoreError(
+            f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
+        )
 
-    def _find(self, session: Session) -> int | None:
-        """The project's row; `None` before the first write has landed."""
-        if self._row is None:
-            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+    def _find(self, session: Session) -> int:
+        """The project's row; 0, which no row has, before the first write has landed."""
+        if not self._row:
+            self._row = next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), 0)
         return self._row
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:

@@ -72,7 +72,7 @@ class Log:
         if seq not in self.read:
             given = {"project": self.view.project, "seq": seq}
             (values,) = self.view.session.all("journal_at", given)
-            self.read[seq] = changes_of(record_from(values, self.view, ""), self.kept)
+            self.read[seq] = changes_of(record_from(values, self.view), self.kept)
         return self.read[seq]
 
     def rows(self, key: str) -> Iterator[Row]:
@@ -119,9 +119,9 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     named = [name for name, seqs in touched.items() if seqs]
     if not named:
         return None
-    found, words = Counter[str](), Words()  # what was erased, by surface; one with nothing is named, too
+    found, words = Counter[str](vectors=0), Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
-        for row in (*_rows_of(view, name), *log.rows(name)):
+        for row in log.rows(name):
             words.note(row)
     doomed = {*named, *_retired_with(log, named, words)}
     rules = _quoting_rules(log, doomed, words)
@@ -141,18 +141,11 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found["passages"])
     entombed = sorted(doomed | {name for name, row in rules.items() if row is None})
-    changes = [*kept, _number_key(journal.tombstones(entombed, salt), seq), _number_key(count, seq), *restated]
+    changes = [*kept, number_key(journal.tombstones(entombed, salt), seq), number_key(count, seq), *restated]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
     return Purged(changes, Erased(seq, known, dict(found), ()), signs, dropped)
-
-
-def _rows_of(view: View, name: str) -> Iterator[Row]:
-    """Yields the rows of a memory as they are now."""
-    yield from passages_of(view, name).values()
-    if (raw := TABLES["memory"].raw(view, name)) is not None:
-        yield TABLES["memory"].decoded(view, raw)
 
 
 def _retired_with(log: Log, named: Collection[str], words: Words) -> set[str]:
@@ -266,12 +259,11 @@ def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str
     for digest in words.hashes - used:
         place = {"of_project": view.project, "of_text_hash": view.seal.hide(digest, place=TEXT)}
         found["vectors"] += view.session.run("vector_drop", place)
-    found["vectors"] += 0
 
 
 def drop_partitions(view: View) -> list[int]:
     """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
-    unused = list(view.all("partitions_unused"))
+    unused = [row for row in view.all("partitions_used") if not row["is_used"]]
     former = [row["row"] for row in unused if not row["kind"]]
     of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]
     if not of_users:
@@ -282,7 +274,8 @@ def drop_partitions(view: View) -> list[int]:
     return of_users
 
 
-def _number_key(change: Change, seq: int) -> Change:
+def number_key(change: Change, seq: int) -> Change:
+    """Returns a change of a purge under a key that no other record has."""
     return Change(change.table, f"{change.key}/{seq}", change.before, change.after)
 
 

@@ -13,16 +13,16 @@ from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, S
 from alma.protocols import Entry
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.rows import PLACES, UNREADABLE
-from alma.storage.relational.session import hide_operation, hide_touched, reveal_operation
+from alma.storage.relational.session import OPERATION, hide_key, hide_touched, reveal_key
 
 Redactions = dict[int, list[Change]]
 """The changes that are left of erased records, by `seq`."""
 
 
-def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
-    """The record of a row of the journal."""
-    _, seq, at, actor, operation, payload, salt, digest, head = values
-    operation = reveal_operation(view.seal, operation)
+def record_from(values: Sequence[Any], view: View, name: str = "") -> JournalRecord:
+    """The record of a row of the journal, of the project of that name where its hash is to be checked."""
+    _, _, seq, at, actor, operation, payload, salt, digest, head = values
+    operation = reveal_key(view.seal, operation, OPERATION)
     opened = None if payload is None else view.seal.open(payload, place="journal.payload", row=(view.project, seq))
     salt = None if salt is None else view.seal.open(salt, place="journal.salt", row=(view.project, seq))
     with suppress(CorruptStoreError):  # a digest that is damaged does not match its payload
@@ -37,9 +37,9 @@ def redactions(view: View) -> Redactions:
 
 def purges(view: View) -> Iterator[tuple[int, list[Change]]]:
     """The purge records that are in force: their `seq` and changes."""
-    for values in list(touching(view, [journal.PURGE])):
-        if values[5] is not None:
-            yield values[1], changes_of(record_from(values, view, ""), {})
+    for record in [record_from(values, view) for values in touching(view, [journal.PURGE])]:
+        if record.payload is not None:
+            yield record.seq, changes_of(record, {})
 
 
 def touching(view: View, keys: Sequence[str], *, after: int = 0) -> Iterator[tuple[Any, ...]]:
@@ -68,7 +68,7 @@ def entries(view: View, *, after: int, keys: Sequence[str] | None) -> Iterator[E
     kept: Redactions | None = None
     of_project = {"project": view.project, "after": after}
     for values in view.session.all("journal_after", of_project) if keys is None else touching(view, keys, after=after):
-        record = record_from(values, view, "")
+        record = record_from(values, view)
         if record.payload is None and kept is None:  # reading purge records costs as much as what they keep
             kept = redactions(view)
         changes = changes_of(record, kept or {})
@@ -109,16 +109,17 @@ class Expected:
 def replay(found: Expected, view: View, name: str, report: Report) -> None:
     """Follows the journal of a project link by link, and replays it. Damage is reported, and every record that is readable is replayed."""
     kept = _redactions(view)
-    for place, *values in view.session.all("journal_of", {"project": view.project}):
-        seq, previous, due = values[1], found.head, found.seq + 1
+    for values in view.session.all("journal_after", {"project": view.project, "after": 0}):
+        place, project, seq, *_ = values
+        previous, due = found.head, found.seq + 1
         head = values[-1] if isinstance(values[-1], bytes) else b""  # a damaged row may have lost its hash
         found.records, found.seq, found.head = found.records + 1, seq, head
         with _reporting(f"journal record {seq}", report):
             record = record_from(values, view, name)
             with _reporting(f"journal record {seq}", report):
                 journal.follow(record, previous=previous, seq=due)
-                if (values[0], place) != (view.project, view.project * PLACES + seq):
-                    raise BrokenChainError(f"record {seq} is kept at place {place} as a record of project {values[0]}")
+                if (project, place) != (view.project, view.project * PLACES + seq):
+                    raise BrokenChainError(f"record {seq} is kept at place {place} as a record of project {project}")
             if record.payload is None:
                 found.purged += 1
                 if record.salt is not None:
@@ -140,10 +141,10 @@ def _reporting(place: str, report: Report) -> Iterator[None]:
 def _redactions(view: View) -> Redactions:
     """Returns what purge records keep of the records that they erased. An unreadable one is reported where it is replayed."""
     kept: Redactions = {}
-    given = {"project": view.project, "operation": hide_operation(view.seal, journal.PURGE)}
-    for _, *values in list(view.session.all("journal_operation", given)):
+    given = {"project": view.project, "operation": hide_key(view.seal, journal.PURGE, OPERATION)}
+    for values in list(view.session.all("journal_operation", given)):
         with suppress(CorruptStoreError, *UNREADABLE):
-            record = record_from(values, view, "")
+            record = record_from(values, view)
             kept |= journal.redacted(changes_of(record, {record.seq: []}))
     return kept
 

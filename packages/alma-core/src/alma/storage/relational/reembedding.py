@@ -1,16 +1,16 @@
 """Vectors beside those of passages: of the texts by which strategies are compared, and a second set, made beside the serving one."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from alma.errors import ConflictError, CorruptStoreError
 from alma.protocols import Unembedded
 from alma.storage.relational.applying import sealed_vector
 from alma.storage.relational.logical import View
-from alma.storage.relational.rows import TEXT, UNREADABLE, Row, text_hash
+from alma.storage.relational.rows import TEXT, UNREADABLE, text_hash
 from alma.storage.relational.session import Database, Seal, Session, check_whole, note_checksum
 from alma.text import matched_text
 from alma.types.identity import Fingerprint
@@ -18,33 +18,31 @@ from alma.types.identity import Fingerprint
 
 def compared_texts(session: Session, seal: Seal) -> Iterator[tuple[int, str]]:
     """Yields the texts by which strategies are compared, each with its project."""
-    for project, memory_id, body in session.all("outcome_bodies"):
-        if strategy := _strategy_in(body, seal, (project, memory_id)):
+    for project, _ in list(session.all("projects")):
+        for _, _, strategy in _named_strategies(View(session, project, seal)):
             yield project, matched_text(strategy)
 
 
-def compared_hashes(session: Session, seal: Seal) -> Iterator[tuple[int, bytes]]:
-    """Yields the hashes of these texts, each with its project."""
-    return ((project, text_hash(text)) for project, text in compared_texts(session, seal))
+def drop_unused(session: Session, seal: Seal) -> None:
+    """Deletes the vectors that no passage has and no strategy is compared by."""
+    compared = {(project, seal.hide(text_hash(text), place=TEXT)) for project, text in compared_texts(session, seal)}
+    unused = [row for row, *text in session.all("vectors_unused") if tuple(text) not in compared]
+    session.run_many("vector_delete", [{"of_row": row} for row in unused])
 
 
 def owned_strategies(view: View, *, without: Collection[str] = ()) -> set[tuple[str, str]]:
     """Returns the strategies that outcomes of a project name, each with the owner of an outcome. `without` has ids of outcomes that do not count."""
-    found = view.session.all("outcome_bodies_in", {"project": view.project})
-    named = (
-        (view.partition_key(partition)[1], _strategy_in(body, view.seal, (view.project, memory_id)))
-        for memory_id, partition, body in found
-        if memory_id not in without
-    )
-    return {(owner, strategy) for owner, strategy in named if strategy}
+    named = _named_strategies(view)
+    return {(view.partition_key(partition)[1], strategy) for memory_id, partition, strategy in named if memory_id not in without}
 
 
-def _strategy_in(body: bytes, seal: Seal, row: tuple[int, str]) -> str:
-    """Returns the strategy that an outcome names; an empty text if its body is damaged, which `verify` reports."""
-    try:
-        return str(json.loads(seal.open(body, place="memory.body", row=row)).get("strategy_used", ""))
-    except UNREADABLE:
-        return ""
+def _named_strategies(view: View) -> Iterator[tuple[str, int, str]]:
+    """Yields id and partition of each outcome that names a strategy, and this. One whose body is damaged has none; `verify` reports it."""
+    for memory_id, partition, body in view.session.all("outcome_bodies", {"project": view.project}):
+        with suppress(*UNREADABLE):
+            opened = json.loads(view.seal.open(body, place="memory.body", row=(view.project, memory_id)))
+            if strategy := str(opened.get("strategy_used", "")):
+                yield memory_id, partition, strategy
 
 
 SERVING = ("embedder", "embedder_number")
@@ -79,10 +77,8 @@ class NextVectors:
     def progress(self) -> tuple[int, int]:
         """Returns how many texts have their vector, and how many there are."""
         with self.database.snapshot() as session:
-            return (
-                _count(session, "texts_made", {"embedder": self.number}),
-                _count(session, "texts_count", {}),
-            )
+            ((made, texts),) = session.all("texts_made", {"embedder": self.number})
+        return int(made), int(texts)
 
     def missing(self, *, after: int, limit: int) -> Sequence[Unembedded]:
         """At most `limit` passages whose text has no vector yet, ascending by row, those of a row above `after`. `CorruptStoreError` for a
@@ -104,16 +100,19 @@ class NextVectors:
 
         `ConflictError` if the set was given up.
         """
-        return self._put("vector_put", [({"row": one.row}, one.project, one.text, vector) for one, vector in vectors.items()])
-
-    def _put(self, statement: str, vectors: Iterable[tuple[Row, int, str, bytes]]) -> int:
-        rows = [
-            {**given, "embedder": self.number, **sealed_vector(self.seal, project, text_hash(text), self.number, vector)}
-            for given, project, text, vector in vectors
-        ]
         with self.database.transaction() as session:
-            self._check(session)
-            return session.run_many(statement, rows)
+            there = dict(session.all("passage_hashes", {"rows": json.dumps([one.row for one in vectors])}))
+            kept = (one for one in vectors if there.get(one.row) == self.seal.hide(text_hash(one.text), place=TEXT))
+            return self._put(session, {(one.project, one.text): vectors[one] for one in kept})
+
+    def _put(self, session: Session, vectors: Mapping[tuple[int, str], bytes]) -> int:
+        self._check(session)
+        rows = [
+            {"project": project, "embedder": self.number}
+            | sealed_vector(self.seal, project, text_hash(text), self.number, vector)
+            for (project, text), vector in vectors.items()
+        ]
+        return session.run_many("next_vector_insert", rows)
 
     def compared(self) -> Sequence[tuple[int, str]]:
         """The texts by which strategies are compared, each with its project, that have no vector yet."""
@@ -129,8 +128,8 @@ class NextVectors:
 
     def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
         """Keeps the float16 vectors of such texts."""
-        given = [({"project": project}, project, text, vector) for (project, text), vector in vectors.items()]
-        self._put("vector_put_compared", given)
+        with self.database.transaction() as session:
+            self._put(session, vectors)
 
     def switch(self) -> bool:
         """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""
@@ -184,8 +183,3 @@ def _keep(session: Session, keys: tuple[str, str], number: int, fingerprint: Fin
     values = zip(keys, (fingerprint.model_dump_json(), str(number)), strict=True)
     session.run_many("store_put", [{"key": key, "value": value} for key, value in values])
     note_checksum(session)
-
-
-def _count(session: Session, statement: str, given: Mapping[str, Any]) -> int:
-    ((count,),) = session.all(statement, given)
-    return int(count)

@@ -47,22 +47,14 @@ _USUAL: Mapping[str, Any] = {"verdict_source": VerdictSource.CALLER}
 """Fields that a body leaves out where they are as usual."""
 
 
-def owner_of(memory: Memory) -> tuple[bool, str]:
-    """Whose memory it is: whether the owner is a user, and the name."""
-    if isinstance(memory, UserPreference):
-        return True, memory.user_id
-    return False, owner_name(memory.agent, memory.user_id)
-
-
 def memory_row(memory: Memory) -> Row:
     """The logical row of a memory."""
     body = _body(memory)
-    is_user, owner = owner_of(memory)
     return {
         "id": memory.id,
         "kind": memory.kind,
-        "is_user": is_user,
-        "owner": owner,
+        "is_user": isinstance(memory, UserPreference),
+        "owner": memory.user_id if isinstance(memory, UserPreference) else owner_name(memory.agent, memory.user_id),
         "agent": memory.agent,
         "body": body,
         "confidence": memory.confidence,
@@ -187,7 +179,7 @@ class VectorRows:
     embedder: int
     dimension: int
 
-    def changes(self, project: int | None, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
+    def changes(self, project: int, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         """Returns the changes of rows: those that are live as added, the others and those that are `gone` as removed."""
         live = [row for row in rows if row[6]]
         _, passages, memories, partitions, is_own, hashes, *_ = zip(*live, strict=True) if live else [()] * 9
@@ -197,32 +189,24 @@ class VectorRows:
             memories=np.array(memories, dtype=np.int64),
             partitions=np.array(partitions, dtype=np.int64),
             is_own=np.array(is_own, dtype=np.bool_),
-            ties=self._ties(hashes),
+            ties=self.ties(hashes),
             vectors=self.vectors(project, [(row[1], row[7], row[8]) for row in live]),
             removed=integers([*gone, *(row[1] for row in rows if not row[6])]),
         )
 
-    def vectors(self, project: int | None, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
+    def vectors(self, project: int, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
         """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
-        size = 2 * self.dimension
-        stored = [vector for _, vector, _ in rows if vector is not None and len(vector) == size]
-        if self.seal.is_secret or len(stored) < len(rows):
-            stored = [self._vector(project, *row) for row in rows]
-        return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self.dimension)
+        stored = b"".join(self._vector(project, *row) for row in rows)
+        return np.frombuffer(stored, dtype="<f2").reshape(len(rows), self.dimension)
 
-    def tie(self, content_hash: bytes) -> int:
-        """Returns the tie of a memory with this hash, as it is stored."""
-        return int.from_bytes(revealed_hash(self.seal, content_hash, place=CONTENT)[:8], "big", signed=True)
-
-    def _ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
-        """Returns the ties of memories with these hashes. Those that are readable and whole are taken all at once: a new process has as many
-        as there are passages."""
-        firsts = b"" if self.seal.is_secret else b"".join(content_hash[:8] for content_hash in hashes)
-        if len(firsts) != 8 * len(hashes):
-            return integers(self.tie(content_hash) for content_hash in hashes)
+    def ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
+        """Returns the ties of memories with these hashes, as they are stored."""
+        if self.seal.is_secret:
+            hashes = [revealed_hash(self.seal, each, place=CONTENT) for each in hashes]
+        firsts = b"".join(each[:8].ljust(8, b"\0") for each in hashes)  # a damaged one may be shorter
         return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
 
-    def _vector(self, project: int | None, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
+    def _vector(self, project: int, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
         if stored is None:
             raise CorruptStoreError(f"the vector of passage {passage} in project {self.name!r} is missing; see `alma verify`")
         vector = self.seal.open(stored, place="vector.vector", row=(project, text_hash, self.embedder))

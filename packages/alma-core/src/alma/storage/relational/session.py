@@ -224,44 +224,30 @@ TERM_BYTES = 8
 _HIDDEN_TABLES = ("record/", "evidence/")
 """Beginnings of the keys in the history index that name no memory; see `journal.entity`."""
 
-_BETWEEN = "/"
-_QUAD = 4
-"""Base64 is padded to a multiple of this."""
-
 
 class DamagedKeyError(CorruptStoreError, ValueError):
     """Stored text that is no encrypted key of this store. A `ValueError` as well, as other damage is where rows are decoded."""
 
 
-def hide_key(seal: Seal, key: str) -> str:
-    """Returns the stored form of a kind or key of a small record, or of the beginning of a key up to a slash."""
-    return _BETWEEN.join(hide_text(seal, part, KEY) for part in key.split(_BETWEEN)) if seal.is_secret else key
+def hide_key(seal: Seal, key: str, place: str = KEY) -> str:
+    """Returns the stored form of a kind or key of a small record, of the beginning of a key up to a slash, or of an operation."""
+    return "/".join(hide_text(seal, part, place) for part in key.split("/")) if seal.is_secret else key
 
 
-def reveal_key(seal: Seal, stored: str) -> str:
-    """Returns the kind or key that `hide_key` got; a damaged one, which `verify` reports, as it is stored, behind a separator."""
-    return _BETWEEN.join(_reveal_or_keep(seal, part, KEY) for part in stored.split(_BETWEEN)) if seal.is_secret else stored
-
-
-def hide_operation(seal: Seal, operation: str) -> str:
-    """Returns the stored form of the call that wrote a journal record."""
-    return hide_text(seal, operation, OPERATION) if seal.is_secret else operation
-
-
-def reveal_operation(seal: Seal, stored: str) -> str:
-    """Returns the operation; a damaged one, which `verify` reports, as it is stored, behind a separator."""
-    return _reveal_or_keep(seal, stored, OPERATION) if seal.is_secret else stored
+def reveal_key(seal: Seal, stored: str, place: str = KEY) -> str:
+    """Returns the key that `hide_key` got; a damaged one, which `verify` reports, as it is stored, behind a separator."""
+    return "/".join(_reveal_or_keep(seal, part, place) for part in stored.split("/")) if seal.is_secret else stored
 
 
 def hide_touched(seal: Seal, key: str) -> str:
     """Returns the stored form of a key in the history index. The ids of memories are no secret."""
-    table, slash, rest = key.partition(_BETWEEN)
+    table, slash, rest = key.partition("/")
     return f"{table}/{hide_key(seal, rest)}" if table + slash in _HIDDEN_TABLES else key
 
 
 def reveal_touched(seal: Seal, stored: str) -> str:
     """Returns the key that `hide_touched` got."""
-    table, slash, rest = stored.partition(_BETWEEN)
+    table, slash, rest = stored.partition("/")
     return f"{table}/{reveal_key(seal, rest)}" if table + slash in _HIDDEN_TABLES else stored
 
 
@@ -293,7 +279,7 @@ def hide_text(seal: Seal, text: str, place: str) -> str:
 def reveal_text(seal: Seal, stored: str, place: str) -> str:
     """Returns the text that `hide_text` got. `DamagedKeyError` if there is none."""
     try:
-        data = urlsafe_b64decode(stored + "=" * (-len(stored) % _QUAD))
+        data = urlsafe_b64decode(stored + "=" * (-len(stored) % 4))  # padded, as Base64 is written
         if _as_text(data) != stored:  # other texts decode to the same, and are not found by it
             raise ValueError(stored)
         return seal.reveal(data, place=place).decode()

@@ -24,8 +24,8 @@ class RelationalStore:
         """Takes a database whose tables are there and filled by `begin`. `CorruptStoreError` if it does not say what it is."""
         self.text = text
         self.seal = seal or OpenSeal()
-        self._sessions = database
-        self.id, self.fingerprint, self._embedder, self._migrations = self._identity()
+        self.sessions = database
+        self.id, self.fingerprint, self.embedder, self.migrations = self._identity()
 
     @staticmethod
     def begin(session: Session, fingerprint: Fingerprint) -> None:
@@ -36,47 +36,50 @@ class RelationalStore:
 
     def project(self, name: str) -> SQLProject:
         """One project of this store; made by its first write."""
-        opened = {"dimension": self.fingerprint.dimension, "embedder": self._embedder, "migrations": self._migrations}
-        return SQLProject(self._sessions, self.text, name, **opened, seal=self.seal)
+        return SQLProject(self, name)
 
     def project_names(self) -> list[str]:
         """The projects that hold anything, by name."""
-        with self._sessions.reading() as session:
-            return sorted(name for (name,) in session.all("project_names"))
+        with self.sessions.reading() as session:
+            return sorted(str(name) for _, name in session.all("projects"))
 
     def verify(self) -> VerifyReport:
-        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""
-        with self._sessions.snapshot_apart() as session:
-            return examine(session, Findings(), seal=self.seal).report()
+        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile."""
+        with self.sessions.snapshot_apart() as session:
+            return self._examine(session).report()
+
+    def _examine(self, session: Session) -> Findings:
+        """Returns what is wrong with all that a session sees, full text left out."""
+        return examine(session, Findings(), seal=self.seal)
 
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
         """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""
-        return NextVectors.begin(self._sessions, self.seal, fingerprint)
+        return NextVectors.begin(self.sessions, self.seal, fingerprint)
 
     def copy_from(self, source: "RelationalStore", progress: Callable[[int, int], None] | None = None) -> Moved:
         """Makes this new store what the source is: all projects, journals included. What an earlier call copied stays."""
-        copying = Copying(source._sessions, self._sessions, self.text, self.seal, self.continue_numbers, progress)
+        copying = Copying(source.sessions, self.sessions, self.text, self.seal, self.continue_numbers, progress)
         return copying.run()
 
     def is_copy_of_another(self, source: "RelationalStore") -> bool:
         """Returns True if a copy of something else than what the source holds now was begun here."""
-        return is_copy_of_another_state(source._sessions, self._sessions)
+        return is_copy_of_another_state(source.sessions, self.sessions)
 
     def continue_numbers(self, session: Session) -> None:
         """Has row numbers go on after all that were copied, also after those of passages that are gone. Each dialect does so in its own way."""
 
     def drop_left_over(self) -> int:
         """Deletes the vectors of embedders that are gone, and returns how many. Others may write meanwhile."""
-        return drop_left_over(self._sessions)
+        return drop_left_over(self.sessions)
 
     def renewed(self) -> Self:
         """The same open database, seen with the embedder that it has now. Closing either closes both."""
         other = copy(self)
-        other.id, other.fingerprint, other._embedder, _ = other._identity()
+        other.id, other.fingerprint, other.embedder, _ = other._identity()
         return other
 
     def _identity(self) -> tuple[str, Fingerprint, int, int]:
-        with self._sessions.reading() as session:
+        with self.sessions.reading() as session:
             values = dict(session.all("store_values"))
             ((migrations,),) = session.all("migrations_run")
         try:
@@ -84,5 +87,5 @@ class RelationalStore:
             return str(uuid.UUID(values["id"])), Fingerprint.model_validate_json(values["embedder"]), number, int(migrations)
         except (KeyError, ValueError) as error:
             raise CorruptStoreError(
-                f"{self._sessions.name} does not say which database it is and which embedder made it; restore it from a backup"
+                f"{self.sessions.name} does not say which database it is and which embedder made it; restore it from a backup"
             ) from error

@@ -4,33 +4,30 @@
 them have passed the seal.
 """
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
 from sqlmodel import AutoString, Field, SQLModel
 
 _NEVER_REUSED = {"sqlite_autoincrement": True}
 """Row numbers are given out once: caches, also those of other processes, know rows by number."""
 
 
-class StoreTable(SQLModel, table=True):
+class Store(SQLModel, table=True):
     """Values of the whole database: its id, its embedder."""
 
-    __tablename__ = "store"
     key: str = Field(primary_key=True)
     value: str
 
 
-class MigrationTable(SQLModel, table=True):
+class Migration(SQLModel, table=True):
     """The migrations that were run, by name."""
 
-    __tablename__ = "migration"
     name: str = Field(primary_key=True)
     applied_at: int
 
 
-class ProjectTable(SQLModel, table=True):
+class Project(SQLModel, table=True):
     """A project, the head of its journal, and the newest record that may change what is learned."""
 
-    __tablename__ = "project"
     row: int = Field(primary_key=True)
     name: str = Field(unique=True)
     head_seq: int
@@ -38,10 +35,9 @@ class ProjectTable(SQLModel, table=True):
     learned_seq: int
 
 
-class PartitionTable(SQLModel, table=True):
+class Partition(SQLModel, table=True):
     """An owner and a kind inside a project. `is_user` separates a user from an agent of the same name."""
 
-    __tablename__ = "partition"
     __table_args__ = (UniqueConstraint("project", "is_user", "owner", "kind"), _NEVER_REUSED)
     row: int = Field(primary_key=True)
     project: int
@@ -50,13 +46,12 @@ class PartitionTable(SQLModel, table=True):
     kind: str
 
 
-class MemoryTable(SQLModel, table=True):
+class Memory(SQLModel, table=True):
     """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds.
 
     By the index of partitions the outcomes that a reader may read are found without reading those of others.
     """
 
-    __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
         Index("memory_partition", "partition"),
@@ -67,7 +62,7 @@ class MemoryTable(SQLModel, table=True):
     id: str
     partition: int
     agent: str
-    body: bytes = Field(sa_type=LargeBinary)
+    body: bytes
     confidence: float
     successes: float | None
     trials: float | None
@@ -75,14 +70,13 @@ class MemoryTable(SQLModel, table=True):
     created_at: int
     updated_at: int
     archived_at: int | None
-    content_hash: bytes = Field(sa_type=LargeBinary)
+    content_hash: bytes
     seq: int
 
 
-class PassageTable(SQLModel, table=True):
+class Passage(SQLModel, table=True):
     """A piece of a memory. Without a `text_hash` it has no vector. `seq` is the record that last added it to the indexes or removed it."""
 
-    __tablename__ = "passage"
     __table_args__ = (UniqueConstraint("memory", "position"), Index("passage_seq", "project", "seq"), _NEVER_REUSED)
     row: int = Field(primary_key=True)
     project: int
@@ -91,37 +85,35 @@ class PassageTable(SQLModel, table=True):
     speaker: bytes
     time: int | None
     is_own: int
-    text: bytes = Field(sa_type=LargeBinary)
-    keywords: bytes = Field(sa_type=LargeBinary)
-    text_hash: bytes | None = Field(sa_type=LargeBinary)
+    text: bytes
+    keywords: bytes
+    text_hash: bytes | None
     is_live: int
     seq: int
 
 
-class VectorTable(SQLModel, table=True):
+class Vector(SQLModel, table=True):
     """The vector of a text under one embedder: float16, little-endian. By `checksum` damage shows, and a vector of another text.
 
     `embedder` is a number of the `store` table: that of the database's embedder, or of the one that it is being re-embedded with. Rows of
     other numbers are left over.
     """
 
-    __tablename__ = "vector"
     __table_args__ = (UniqueConstraint("project", "text_hash", "embedder"),)
     row: int = Field(primary_key=True)
     project: int
-    text_hash: bytes = Field(sa_type=LargeBinary)
+    text_hash: bytes
     embedder: int
-    vector: bytes = Field(sa_type=LargeBinary)
-    checksum: bytes = Field(sa_type=LargeBinary)
+    vector: bytes
+    checksum: bytes
 
 
-class UsageTable(SQLModel, table=True):
+class Usage(SQLModel, table=True):
     """How often a memory was used, passed over, praised or blamed by a person, and how the attempts went that it was used in.
 
     Of each attempt it is credited a share: `credited_trials` sums the shares, `credited_successes` what of them went well.
     """
 
-    __tablename__ = "usage"
     memory: int = Field(primary_key=True)
     used: int
     ignored: int
@@ -131,64 +123,74 @@ class UsageTable(SQLModel, table=True):
     credited_trials: float
 
 
-class RecordTable(SQLModel, table=True):
+class Record(SQLModel, table=True):
     """A small versioned record of some module: sessions, checkpoints, work items, episodes."""
 
-    __tablename__ = "record"
     project: int = Field(primary_key=True)
     kind: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
     version: int
-    body: bytes = Field(sa_type=LargeBinary)
+    body: bytes
     updated_at: int
 
 
-class JournalTable(SQLModel, table=True):
+class Journal(SQLModel, table=True):
     """The log of a project. `payload` and `salt` are erased when a memory they name is purged.
 
     `place` is project times 2^32 plus `seq`: one key instead of two and an index, so that a record is one page to write.
     """
 
-    __tablename__ = "journal"
     place: int = Field(primary_key=True)
     project: int
     seq: int
     at: int
     actor: str
     operation: str
-    payload: bytes | None = Field(sa_type=LargeBinary)
-    salt: bytes | None = Field(sa_type=LargeBinary)
-    digest: bytes = Field(sa_type=LargeBinary)
-    hash: bytes = Field(sa_type=LargeBinary)
+    payload: bytes | None
+    salt: bytes | None
+    digest: bytes
+    hash: bytes
 
 
-class TouchedTable(SQLModel, table=True):
+class Touched(SQLModel, table=True):
     """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history.
 
     The record that a memory's row names as its last one need not be here.
     """
 
-    __tablename__ = "touched"
     project: int = Field(primary_key=True)
     key: str = Field(primary_key=True)
     seq: int = Field(primary_key=True)
 
 
-class RemovedTable(SQLModel, table=True):
+class Removed(SQLModel, table=True):
     """Passages whose rows are gone, and since which record: what vector indexes of other processes have to let go."""
 
-    __tablename__ = "removed"
     project: int = Field(primary_key=True)
     seq: int = Field(primary_key=True)
     passage: int = Field(primary_key=True)
 
 
 metadata = SQLModel.metadata
+_NUMBER, _TEXT = BigInteger().with_variant(Integer(), "sqlite"), Text().with_variant(Text(collation="C"), "postgresql")
 
 for _table in metadata.tables.values():
     for _column in _table.columns:
         if isinstance(_column.type, Integer):  # microseconds and places need 64 bits, which SQLite's integers have
-            _column.type = BigInteger().with_variant(Integer(), "sqlite")
+            _column.type = _NUMBER
         elif isinstance(_column.type, AutoString):  # SQLite compares texts by their bytes, and so do ranges of keys
-            _column.type = Text().with_variant(Text(collation="C"), "postgresql")
+            _column.type = _TEXT
         _column.autoincrement = _column.name == "row" and _column.primary_key
+
+text_metadata = MetaData()
+
+WORD = Table(
+    "word",
+    text_metadata,
+    Column("project", _NUMBER, primary_key=True),
+    Column("stem", _TEXT, primary_key=True),
+    Column("memory", _NUMBER, primary_key=True, index=True),
+    Column("own", Integer, nullable=False),
+    Column("other", Integer, nullable=False),
+)
+"""The full text of stores that have no other, in a schema of its own: a row for each memory and stem."""

@@ -56,13 +56,15 @@ Searched = tuple[int, Sequence[Passage]]
 """A memory, by row, and its passages."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordList:
-    """The memories of a project that hold a word, ascending, and how often, weighted. Unless it `is_whole`, the list was read up to a limit."""
+class WordList(NamedTuple):
+    """The memories of a project that hold a word, ascending, and how often, weighted. Unless it `is_whole`, the list was read up to a limit.
 
-    memories: Integers
+    An index lists memories by row; `ProjectTexts` keeps them by place in its `TextLengths`.
+    """
+
+    memories: NDArray[np.integer]
     frequencies: NDArray[np.float32]
-    is_whole: bool
+    is_whole: bool = True
 
 
 class TextIndex(Protocol):
@@ -160,7 +162,7 @@ class TextRows:
 
 def _word_list(held: Sequence[tuple[int, int, int]]) -> WordList:
     memories = np.array([memory for memory, _, _ in held], dtype=np.int64)
-    return WordList(memories, np.array([own + OTHER_WEIGHT * other for _, own, other in held], dtype=np.float32), True)
+    return WordList(memories, np.array([own + OTHER_WEIGHT * other for _, own, other in held], dtype=np.float32))
 
 
 FURTHER = 8
@@ -179,14 +181,6 @@ NO_LISTS = TextLists(NO_TEXTS.memories, NO_TEXTS.lengths, 0, 0.0, np.empty(0, np
 """Of a project without memories, and of a question without words."""
 
 
-class Posting(NamedTuple):
-    """The memories of a project that hold a word, by place in its `TextLengths`, ascending, and how often. Unless it `is_whole`, only the first."""
-
-    places: NDArray[np.int32]
-    frequencies: NDArray[np.float32]
-    is_whole: bool = True
-
-
 @dataclass(frozen=True, slots=True)
 class TextScope:
     """Some partitions of a project: how many memories they hold, and how much text. `is_open` marks their memories, `None` where all are."""
@@ -196,12 +190,12 @@ class TextScope:
     total_length: float
     is_open: NDArray[np.bool_] | None
 
-    def within(self, posting: Posting) -> Posting:
+    def within(self, held: WordList) -> WordList:
         """Returns the part of a list that is in the scope."""
         if self.is_open is None:
-            return posting
-        inside = self.is_open[posting.places]
-        return Posting(posting.places[inside], posting.frequencies[inside], posting.is_whole)
+            return held
+        inside = self.is_open[held.memories]
+        return WordList(held.memories[inside], held.frequencies[inside], held.is_whole)
 
 
 class ProjectTexts:
@@ -223,29 +217,28 @@ class ProjectTexts:
             scope = self._scope(tuple(partitions))
             texts, most = scope.texts, common.most(scope.count)
             found = self._inside(view, asked, scope, most, keeps=texts.upto == head)
-            rare = [held for held in found.values() if len(held.places) <= most]
-            held_by = [len(held.places) for held in rare]
+            rare = [held for held in found.values() if len(held.memories) <= most]
+            held_by = [len(held.memories) for held in rare]
             if not any(held_by) and len(rare) < len(found):
-                first = next(word for word, held in found.items() if len(held.places) > most)
+                first = next(word for word, held in found.items() if len(held.memories) > most)
                 (whole,) = self._inside(view, [first], scope, None, keeps=texts.upto == head).values()
-                rare.append(Posting(whole.places[-common.newest :], whole.frequencies[-common.newest :]))
-                held_by.append(len(whole.places))
+                rare.append(WordList(whole.memories[-common.newest :], whole.frequencies[-common.newest :]))
+                held_by.append(len(whole.memories))
         return TextLists(
             memories=texts.memories,
             lengths=texts.lengths,
             count=scope.count,
             total_length=scope.total_length,
-            places=np.concatenate([np.empty(0, np.int32), *[held.places for held in rare]]),
+            places=np.concatenate([np.empty(0, np.int32), *[held.memories for held in rare]]),
             frequencies=np.concatenate([np.empty(0, np.float32), *[held.frequencies for held in rare]]),
-            sizes=[len(held.places) for held in rare],
+            sizes=[len(held.memories) for held in rare],
             held_by=held_by,
         )
 
-    def lengths(self, view: View | None) -> TextLengths:
+    def lengths(self, view: View, head: int) -> TextLengths:
         """Returns whose the texts are, and how long, as of the newest journal `seq` that the view sees; nothing if none were asked for yet."""
-        head, *_ = (0, b"", 0) if view is None else view.ends()
         with self._lock:
-            if view is not None and 0 < self._texts.upto < head:
+            if 0 < self._texts.upto < head:
                 self._catch_up(view, head)
             return self._texts
 
@@ -269,7 +262,7 @@ class ProjectTexts:
 
     def _start(self, texts: TextLengths = NO_TEXTS) -> None:
         self._texts, self._entries = texts, 0
-        self._lists: dict[str, Posting] = {}
+        self._lists: dict[str, WordList] = {}
         self._scopes: dict[Sequence[int], TextScope] = {}
 
     def _catch_up(self, view: View, head: int) -> None:
@@ -304,12 +297,12 @@ class ProjectTexts:
 
     def _inside(
         self, view: View, asked: Sequence[str], scope: TextScope, most: int | None, *, keeps: bool
-    ) -> Mapping[str, Posting]:
+    ) -> Mapping[str, WordList]:
         """Returns the lists of words in a scope, each whole, or so far that more memories than `most` are seen to hold it.
 
         Lists are kept, unless the texts are newer than what the view sees, or a signal handler has brought others meanwhile.
         """
-        found: dict[str, Posting] = {}
+        found: dict[str, WordList] = {}
         limit = None
         if most is not None and scope.count > most:  # twice what is common if the memories of the scope are spread evenly
             limit = 2 * (most + 1) * max(len(scope.texts.memories), scope.count) // scope.count
@@ -318,7 +311,7 @@ class ProjectTexts:
         while True:
             inside = {word: scope.within(known[word]) for word in missing if word in known}
             found |= {
-                word: held for word, held in inside.items() if held.is_whole or (most is not None and len(held.places) > most)
+                word: held for word, held in inside.items() if held.is_whole or (most is not None and len(held.memories) > most)
             }
             missing = [word for word in missing if word not in found]
             if not missing:
@@ -329,9 +322,9 @@ class ProjectTexts:
                 self._keep(known)
             limit = None if limit is None else FURTHER * limit
 
-    def _keep(self, read: Mapping[str, Posting]) -> None:
+    def _keep(self, read: Mapping[str, WordList]) -> None:
         """Remembers lists. When there is no more room, all others are forgotten."""
-        added = sum(len(held.places) + OF_A_LIST for held in read.values())
+        added = sum(len(held.memories) + OF_A_LIST for held in read.values())
         if self._entries + added > MOST_KEPT:
             self._lists, self._entries = {}, 0
         if added <= MOST_KEPT:
@@ -357,7 +350,7 @@ def _merge_lengths(before: TextLengths, changed: TextLengths) -> TextLengths:
     return TextLengths(changed.upto, *[part[order] for part in parts])
 
 
-def _extend_lists(lists: Mapping[str, Posting], view: View, texts: TextLengths, memories: Integers) -> dict[str, Posting]:
+def _extend_lists(lists: Mapping[str, WordList], view: View, texts: TextLengths, memories: Integers) -> dict[str, WordList]:
     """Returns the lists with the entries of new memories, which are the last ones of the texts. A list that is not whole stays as it is."""
     rows = view.session.all("texts_searched_of", {"rows": json.dumps(memories.tolist())}) if lists and len(memories) else ()
     added: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
@@ -370,14 +363,14 @@ def _extend_lists(lists: Mapping[str, Posting], view: View, texts: TextLengths, 
     for word, entries in added.items():
         places, counts = zip(*entries, strict=True)
         held = lists[word]
-        extended[word] = Posting(
-            np.append(held.places, np.array(places, np.int32)), np.append(held.frequencies, np.array(counts, np.float32))
+        extended[word] = WordList(
+            np.append(held.memories, np.array(places, np.int32)), np.append(held.frequencies, np.array(counts, np.float32))
         )
     return extended
 
 
-def _find_places(found: WordList, memories: Integers) -> Posting:
+def _find_places(found: WordList, memories: Integers) -> WordList:
     """Returns a list of full text by place. Memories that are not known, since they were written later, are left out."""
     places = memories.searchsorted(found.memories)
     is_known = np.zeros(len(places), np.bool_) if not len(memories) else memories.take(places, mode="clip") == found.memories
-    return Posting(places[is_known].astype(np.int32), found.frequencies[is_known], found.is_whole)
+    return WordList(places[is_known].astype(np.int32), found.frequencies[is_known], found.is_whole)

@@ -1,9 +1,7 @@
 """Exports one project in a consistent read, and makes changes of exported lines."""
 
 import base64
-import json
-from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +12,6 @@ from alma.protocols import StoredRow
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, UNREADABLE, Row, content_hash, passage_key, text_hash
-from alma.storage.relational.session import hide_key
 from alma.types.custom import DEFINITIONS
 from alma.types.episodes import END, EPISODE, RUN, STEP
 from alma.types.exported import (
@@ -52,12 +49,10 @@ class Snapshot:
             return self.user == (owner if is_user else user_in(owner))
         return self.agent is None or (not is_user and agent_in(owner) == self.agent)
 
-    def _selection(self) -> Mapping[str, object]:
-        """Returns the partitions that are wanted, as the statements take them."""
-        found = self.view.all("partitions", after=0)
-        owners = {row["row"]: (row["owner"], bool(row["is_user"])) for row in found}
-        wanted = [row for row, (owner, is_user) in owners.items() if self._is_wanted(owner, is_user=is_user)]
-        return {"is_of_all": int(self._is_whole), "partitions": json.dumps(wanted)}
+    def _memories(self) -> Iterator[Row]:
+        """Yields the rows of the memories that are wanted, in the order in which they were made."""
+        rows = map(whole, TABLES["memory"].rows(self.view))
+        return (row for row in rows if self._is_wanted(row["owner"], is_user=row["is_user"]))
 
     def head(self) -> tuple[int, str]:
         """Returns number and hash of the newest journal record."""
@@ -66,9 +61,9 @@ class Snapshot:
 
     def counts(self) -> ExportedCounts:
         """Returns how much there is to read."""
-        left_out = json.dumps([hide_key(self.view.seal, kind) for kind in OF_THIS_STORE])
-        counts = ExportedCounts(**(self.view.one("export_counts", **self._selection(), left_out=left_out) or {}))
-        return counts if self._is_whole else counts.model_copy(update={"records": sum(1 for _ in self.records())})
+        are_archived = [row["archived_at"] is not None for row in self._memories()]
+        records = sum(1 for _ in self.records())
+        return ExportedCounts(memories=len(are_archived), archived=sum(are_archived), records=records)
 
     def records(self) -> Iterator[ExportedRecord]:
         """Yields the small records by kind and stored key, but for those of this store only."""
@@ -95,14 +90,11 @@ class Snapshot:
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Yields each memory in the order they were made, archived ones too, with its passages by position and its usage."""
-        # Eight bytes for each: the rows themselves are read one at a time, never sorted.
-        for number in array("q", (row["row"] for row in self.view.all("export_numbers", **self._selection()))):
-            raw = self.view.one("memory_by_row", row=number) or {}
+        for row in self._memories():
             try:
-                row = TABLES["memory"].decoded(self.view, raw)
                 passages = list(passages_of(self.view, row["id"]).values())
             except UNREADABLE as error:
-                raise CorruptStoreError(f"memory {raw.get('id')} is not readable: {error}; see `alma verify`") from error
+                raise CorruptStoreError(f"memory {row['id']} is not readable: {error}; see `alma verify`") from error
             usage = TABLES["usage"].raw(self.view, row["id"])
             yield ExportedMemory(
                 **_with_times(row, _TIMES, left_out=_DERIVED),
@@ -126,11 +118,11 @@ class Snapshot:
     def _vector(self, text: str) -> str:
         digest = self.view.seal.hide(text_hash(text), place=TEXT)
         wanted = {"project": self.view.project, "text_hash": digest}
-        found = next(self.view.many("vectors", [wanted]), None)
+        found = next(self.view.session.many("vectors", [wanted]), None)
         if found is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
         return base64.b64encode(
-            self.view.seal.open(found["vector"], place="vector.vector", row=(self.view.project, digest, self.view.embedder()))
+            self.view.seal.open(found["vector"], place="vector.vector", row=(self.view.project, digest, found["embedder"]))
         ).decode()
 
 

@@ -16,7 +16,7 @@ from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passage_columns, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups, Partitions, RecordName
-from alma.storage.relational.purging import Purged, purge
+from alma.storage.relational.purging import Purged, number_key, purge
 from alma.storage.relational.rows import (
     UNREADABLE,
     Row,
@@ -26,10 +26,10 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.session import NotUniqueError, Seal, Session, hide_key, hide_operation, hide_touched
+from alma.storage.relational.session import OPERATION, NotUniqueError, Seal, Session, hide_key, hide_touched
 from alma.storage.relational.text_index import TextIndex
 from alma.types.identity import Partition
-from alma.types.memories import AnyMemory, Memory, Passage
+from alma.types.memories import Memory, Passage
 
 _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""
@@ -43,7 +43,7 @@ MOST_UNSTORED = 256
 class Write(Lookups):
     """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record.
 
-    It looks things up in its own session, and does not read again what it read and did not change since.
+    It looks things up in its own session, and does not look again where a memory is or what a small record says.
     """
 
     session: Session
@@ -61,7 +61,6 @@ class Write(Lookups):
     _defined: Definitions = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     _places: dict[str, Place] = field(default_factory=dict)
-    _named: dict[str, AnyMemory] = field(default_factory=dict)
     _records: dict[RecordName, Row] = field(default_factory=dict)
     _embedded: dict[bytes, bytes] = field(default_factory=dict)
     _unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
@@ -102,12 +101,12 @@ class Write(Lookups):
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
-        self.find(counts)
-        if missing := next((memory_id for memory_id in counts if memory_id not in self._places), None):
+        places = self.find(counts)
+        if missing := next((memory_id for memory_id in counts if memory_id not in places), None):
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {missing!r}")
         rows = []
         for memory_id, added in counts.items():
-            place = self._places[memory_id]
+            place = places[memory_id]
             before = place.usage or NO_USAGE
             after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
             rows.append({"memory": place.memory, **after})
@@ -171,20 +170,16 @@ class Write(Lookups):
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
         not what its change expects. What another project purged is only noted.
         """
-        given = [change for change in changes if not self._note_purge(change)]
+        given = []
+        for change in changes:
+            if change.table == journal.PURGE:
+                self.changes.append(number_key(change, self.seq))
+            else:
+                given.append(change)
         self._complete()
         self._places.clear()
         self._records.clear()
-        for change in given:
-            self._named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
-
-    def _note_purge(self, change: Change) -> bool:
-        """Notes a change that belongs to no row but names a purged key. Returns False for any other change."""
-        if change.table != journal.PURGE:
-            return False
-        self.changes.append(Change(change.table, f"{change.key}/{self.seq}", change.before, change.after))
-        return True
 
     def entries(self, *, after: int) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first, up to the one before this write."""
@@ -202,6 +197,8 @@ class Write(Lookups):
         """
         view, row = self._to_change(memory_id)
         given = dict(columns)
+        if unknown := given.keys() - row.keys():
+            raise ValueError(f"a memory has no columns {sorted(unknown)}")
         if "body" in given:
             body = {**row["body"], **given["body"]}
             given["body"] = {name: value for name, value in body.items() if value is not None}
@@ -214,7 +211,9 @@ class Write(Lookups):
                 for key, found in passages_of(view, memory_id).items()
                 if found["is_live"] is not is_live
             ]
-        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
+        if "updated_at" not in given and any(row[name] != value for name, value in given.items() if name not in _SILENT):
+            given["updated_at"] = self.at
+        self.apply([*_difference(memory_id, row, {**row, **given}), *passages])
 
     def replace(
         self,
@@ -230,7 +229,7 @@ class Write(Lookups):
         kept = row["archived_at"] if archived_at is ... else archived_at
         wanted = {**memory_row(memory), "archived_at": kept}
         is_live = wanted["archived_at"] is None
-        changes = self._difference(memory.id, row, wanted, keep_time=True)
+        changes = _difference(memory.id, row, wanted)
         stored = passages_of(view, memory.id)
         wanted = {}
         for passage in passages:
@@ -246,8 +245,9 @@ class Write(Lookups):
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._complete()
-        for looked_up in (self._places, self._named, self._records):
-            looked_up.clear()
+        self._places.clear()
+        self._places.clear()
+        self._records.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
         except AlmaError:
@@ -268,13 +268,8 @@ class Write(Lookups):
         self._touch()
         if journal.changes_learning(self.operation, self.changes):
             self.learned_seq = self.seq
-        advanced = {
-            "of_row": self.row,
-            "head_seq": self.seq,
-            "head_hash": head,
-            "learned_seq": self.learned_seq,
-        }
-        self.session.run("project_advance", advanced)
+        end = {"head_seq": self.seq, "head_hash": head, "learned_seq": self.learned_seq}
+        self.session.run("project_advance", {"of_row": self.row, **end})
         return head
 
     def _complete(self) -> None:
@@ -301,15 +296,12 @@ class Write(Lookups):
         head = journal.record_hash(
             self.previous, project=self.name, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
-        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": hide_operation(self.seal, operation)}
-        kept = {
-            **{
-                name: self.seal.seal(data, place=f"journal.{name}", row=(self.row, seq))
-                for name, data in (("payload", payload), ("salt", salt), ("digest", digest))
-            },
-            "hash": head,
+        said = {"seq": seq, "at": at, "actor": actor, "operation": hide_key(self.seal, operation, OPERATION)}
+        sealed = {
+            name: self.seal.seal(data, place=f"journal.{name}", row=(self.row, seq))
+            for name, data in (("payload", payload), ("salt", salt), ("digest", digest))
         }
-        self.session.run("journal_insert", {**said, **kept})
+        self.session.run("journal_insert", {"project": self.row, **said, **sealed, "hash": head})
         return head
 
     def _touch(self) -> None:
@@ -335,19 +327,6 @@ class Write(Lookups):
             raise MemoryNotFoundError(f"project {self.name!r} has no memory {memory_id!r}")
         return view, table.decoded(view, raw)
 
-    def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:
-        """The change that makes a memory's row what is wanted; none, if it is that already."""
-        if unknown := set(wanted) - set(row):
-            raise ValueError(f"a memory has no columns {sorted(unknown)}")
-        changed = {name for name in row if row[name] != wanted[name]}
-        if changed - _SILENT and "updated_at" not in changed and not keep_time and row["updated_at"] != self.at:
-            wanted = {**wanted, "updated_at": self.at}
-            changed = {*changed, "updated_at"}
-        if not changed:
-            return []
-        before, after = ({name: values[name] for name in sorted(changed)} for values in (row, wanted))
-        return [Change("memory", memory_id, before, after)]
-
     def _partition(self, key: PartitionKey) -> int:
         number = self.known.by_key.get(key)
         if number is None:
@@ -356,3 +335,10 @@ class Write(Lookups):
             number = self.known.by_key[key] = self.session.insert("partition_insert", row)
             self.known.by_row[number] = Partition(number, *key)
         return number
+
+
+def _difference(memory_id: str, row: Row, wanted: Row) -> list[Change]:
+    """The change that makes a memory's row what is wanted; none, if it is that already."""
+    changed = sorted(name for name in row if row[name] != wanted[name])
+    before, after = ({name: values[name] for name in changed} for values in (row, wanted))
+    return [Change("memory", memory_id, before, after)] if changed else []

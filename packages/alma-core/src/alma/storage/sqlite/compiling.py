@@ -11,22 +11,24 @@ from pathlib import Path
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.relational.statements import statements, usual_statements
+from alma.storage.relational.statements import STATEMENTS, USUAL_STATEMENTS
 
 
 @cache
 def compiled_statements() -> dict[str, str]:
     """The text of each statement by its name."""
-    return {name: _compile(statement) for name, statement in statements().items()}
+    return {name: _compile(statement) for name, statement in STATEMENTS.items()}
 
 
 def compile_statements() -> str:
     """The text of `compiled.json`."""
-    return json.dumps({name: _compile(statement) for name, statement in usual_statements().items()}, indent=1) + "\n"
+    return json.dumps({name: _compile(statement) for name, statement in USUAL_STATEMENTS.items()}, indent=1) + "\n"
 
 
 def _compile(statement: ClauseElement) -> str:
-    return " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
+    """SQLAlchemy would have each limit take an offset as well, as a parameter without a name of ours."""
+    text = " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
+    return text.replace(" OFFSET :param_1", "")
 
 
 if __name__ == "__main__":

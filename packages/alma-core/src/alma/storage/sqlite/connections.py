@@ -12,11 +12,10 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from alma.calls import current_call, has_ended
@@ -27,6 +26,9 @@ from alma.storage.relational.session import NOTHING, Given, NotUniqueError, Sess
 STATEMENTS: dict[str, str] = json.loads(Path(__file__).with_name("compiled.json").read_text(encoding="utf-8"))
 """The text of statements by name: the usual ones, as `compiling` writes them, and those that this process compiled."""
 
+BUSY_SECONDS = 30.0
+"""How long a call waits for other processes, unless the store or the caller asks for another time."""
+
 MOST_ROWS = 32
 """A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""
 
@@ -34,7 +36,7 @@ MOST_ROWS = 32
 class Connection(sqlite3.Connection):
     """A connection that is a `Session`, and knows how long it waits for locks."""
 
-    waits: float
+    waits = BUSY_SECONDS
 
     def wait_for(self, seconds: float) -> None:
         """Waits that long for locks from now on."""
@@ -113,8 +115,8 @@ def continue_numbers(session: Session) -> None:
         connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
 
 
-BUSY_SECONDS = 30.0
-"""How long a call waits for other processes, unless the store or the caller asks for another time."""
+DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""The errors that the driver raises; the second where it cannot decode damaged names."""
 
 _SIGNS_OF_DAMAGE = ("malformed", "not a database", "Could not decode")
 
@@ -122,11 +124,12 @@ _SIGNS_OF_NO_ACCESS = ("unable to open", "readonly")
 
 
 @contextmanager
-def storage_errors(path: Path, waits: Callable[[], float] | None = None) -> Iterator[None]:
-    """Translates errors of the driver and of the file system; `waits` as for `DriverErrors`."""
+def storage_errors(path: Path, waited: float = BUSY_SECONDS) -> Iterator[None]:
+    """Translates errors of the driver and of the file system; `waited` is how many seconds a call waits for a lock."""
     try:
-        with DriverErrors(path, waits):
-            yield
+        yield
+    except DRIVER_ERRORS as error:
+        raise translated(error, path, waited) from error
     except OSError as error:
         raise unusable(path, error) from error
 
@@ -136,28 +139,13 @@ def unusable(path: Path, error: OSError) -> StorageError:
     return StorageError(f"{path} cannot be used: {error.strerror or error}")
 
 
-class DriverErrors:
-    """Translates what the driver raises in a `with` block. Errors of other files than the database pass through."""
-
-    def __init__(self, path: Path, waits: Callable[[], float] | None = None) -> None:
-        """`waits` gives the seconds that a call waits for a lock, `BUSY_SECONDS` by default."""
-        self._path = path
-        self._waits = waits or (lambda: BUSY_SECONDS)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # the driver also fails to decode damaged names
-            raise _translate(error, self._path, self._waits()) from error
-
-
 def locked(path: Path, seconds: float) -> StorageError:
     """The error for a file that others write to for longer than a call waits."""
     return StorageError(f"{path} was locked by another process for more than {seconds:g} s; try again")
 
 
-def _translate(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+def translated(error: sqlite3.Error | UnicodeDecodeError, path: Path, waited: float) -> StorageError:
+    """Returns the error of ALMA for one of the driver."""
     if isinstance(error, sqlite3.OperationalError):
         return _operational(error, path, waited)
     if "not a database" in str(error):
@@ -212,18 +200,22 @@ def connect(path: Path) -> Connection:
             f"{path} cannot be used here: this process was forked while its parent was using SQLite; fork when nothing is under way, "
             "or start processes by 'spawn'"
         )
-    seconds = BUSY_SECONDS
-    with _OPENING:
-        connection = sqlite3.connect(
-            path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
-        )
-    connection.waits = seconds
-    try:
-        for setting in _SETTINGS:
-            connection.execute(setting)
-    except BaseException:
-        connection.close()
-        raise
+    with storage_errors(path):
+        with _OPENING:
+            connection = sqlite3.connect(
+                path,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                factory=Connection,
+            )
+        try:
+            for setting in _SETTINGS:
+                connection.execute(setting)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
@@ -251,7 +243,7 @@ class Connections:
             for used, (thread, call) in list(self.in_use.items()):
                 if thread == me and has_ended(call):
                     self.drop(used)
-            connection = self._free.pop() if self._free else self._connect()
+            connection = self._free.pop() if self._free else connect(self.path)
             self.in_use[connection] = me, current_call()
             return connection
 
@@ -260,10 +252,6 @@ class Connections:
         with self._guard:
             if self.in_use.pop(connection, None) is not None:
                 connection.close()
-
-    def _connect(self) -> Connection:
-        with storage_errors(self.path):
-            return connect(self.path)
 
     def give_back(self, connection: Connection) -> None:
         """Makes a connection idle again. One that belongs to the parent of this process is left alone."""

@@ -5,10 +5,9 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from alma.calls import has_ended
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
@@ -16,12 +15,13 @@ from alma.forking import renewed_in_children
 from alma.storage.relational.session import timeout_here
 from alma.storage.sqlite import connections
 from alma.storage.sqlite.connections import (
+    DRIVER_ERRORS,
     POOLS,
     Connection,
     Connections,
-    DriverErrors,
     locked,
     storage_errors,
+    translated,
 )
 
 OLDEST_SQLITE = (3, 37, 0)
@@ -54,7 +54,6 @@ class Database:
             raise ConfigurationError(f"SQLite {sqlite3.sqlite_version} is too old; ALMA needs 3.37 or newer")
         self.path = path
         self._lock_timeout = lock_timeout
-        self.errors = DriverErrors(path, self._waits)
         self._pool = POOLS.share(path)
         self._release = weakref.finalize(self, POOLS.release, self._pool)
         self._release.atexit = False
@@ -71,15 +70,6 @@ class Database:
     def name(self) -> str:
         """The path, as messages name it."""
         return str(self.path)
-
-    @property
-    def connection(self) -> Connection:
-        """The connection that this thread is using, else the one that will be taken next."""
-        use: _Use | None = getattr(self._mine, "use", None)
-        if use is not None and not use.is_over:
-            return use.connection
-        self._pool.give_back(found := self._take())
-        return found
 
     def _waits(self) -> float:
         asked = timeout_here(self._lock_timeout)
@@ -128,59 +118,82 @@ class Database:
         pool = self._pool
         if pool.writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
-        try:
-            with self.errors, self._apart(self._turn()) as connection:
-                pool.writer = threading.get_ident()
-                try:
-                    pool.check_in_place()
-                    connection.execute("BEGIN IMMEDIATE")
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-                finally:
-                    pool.writer = None
-        finally:
-            try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
-                pool.writing.release()
-            except RuntimeError:
-                pass  # the turn did not come
+        with self.alone() as connection:
+            pool.writer = threading.get_ident()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                pool.writer = None
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """A connection outside of any transaction, while no other thread of this process writes: for statements such as VACUUM."""
         try:
-            self._turn()
-            with storage_errors(self.path, self._waits), self._apart() as connection:
+            with self._apart(self._turn()) as connection:
                 self._pool.check_in_place()
                 yield connection
+        except DRIVER_ERRORS as error:
+            raise translated(error, self.path, self._waits()) from error
         finally:
-            with suppress(RuntimeError):  # the turn did not come
+            try:  # noqa: SIM105 - a signal could end a call of `suppress` before anything is released
                 self._pool.writing.release()
+            except RuntimeError:
+                pass  # the turn did not come
 
-    def reading(self) -> "_Reading":
+    def reading(self) -> AbstractContextManager[Connection]:
         """A connection, with driver errors translated: the same in a block inside another."""
-        return _Reading(self, is_snapshot=False)
+        return self._using()
 
-    def snapshot(self) -> "_Reading":
+    def snapshot(self) -> AbstractContextManager[Connection]:
         """A read transaction: a consistent view. Nested in another one of this thread, the view of that."""
-        return _Reading(self, is_snapshot=True)
+        return self._using(is_snapshot=True)
+
+    @contextmanager
+    def _using(self, *, is_snapshot: bool = False) -> Iterator[Connection]:
+        """Gives its thread a connection, and takes it back after the outermost of nested blocks."""
+        mine, pool = self._mine, self._pool
+        found: _Use | None = getattr(mine, "use", None)
+        if found is not None and found.blocks and has_ended(found.call):
+            pool.drop(found.connection)
+            found = None
+        if found is None or not found.blocks:  # or another thread gave it back, which closed a generator of this one
+            taken = self._take()
+            found = mine.use = _Use(taken, pool.in_use[taken][1])
+        use = found
+        use.blocks += 1
+        try:
+            if is_snapshot and not use.connection.in_transaction:
+                with _view(pool, use.connection):
+                    yield use.connection
+            else:
+                yield use.connection
+        except DRIVER_ERRORS as error:
+            raise translated(error, self.path, self._waits()) from error
+        finally:
+            use.blocks -= 1
+            if not use.blocks:
+                if getattr(mine, "use", None) is use:
+                    mine.use = None
+                pool.give_back(use.connection)
 
     @contextmanager
     def snapshot_apart(self) -> Iterator[Connection]:
         """As `snapshot`, for long work with callbacks: what this thread does meanwhile sees the present, and may write."""
-        with self.errors, self._apart() as connection:
-            _begin_snapshot(self._pool, connection)
-            try:
+        try:
+            with self._apart() as connection, _view(self._pool, connection):
                 yield connection
-            finally:
-                _end_snapshot(connection)
+        except DRIVER_ERRORS as error:
+            raise translated(error, self.path, self._waits()) from error
 
     def check_whole(self) -> None:
         """`CorruptStoreError` if the file is empty or cut short, `StorageError` if another took its place."""
-        with storage_errors(self.path, self._waits), self.reading() as connection:
+        with storage_errors(self.path, self._waits()), self.reading() as connection:
             (pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
             self._pool.check_in_place()  # a change of its key may have replaced the file while this waited
             has_log = _size(Path(f"{self.path}-wal")) > 0
@@ -203,67 +216,16 @@ class Database:
         self._release()
 
 
-class _Reading:
-    """Gives its thread a connection for a `with` block, and takes it back after the outermost of nested blocks.
-
-    Generators would be shorter, but every call that reads passes here, most of them several times.
-    """
-
-    __slots__ = ("_database", "_has_begun", "_is_snapshot", "_pool", "_use")
-
-    def __init__(self, database: Database, *, is_snapshot: bool) -> None:
-        self._database = database
-        self._pool = database._pool
-        self._is_snapshot = is_snapshot
-
-    def __enter__(self) -> Connection:
-        pool = self._pool
-        use: _Use | None = getattr(self._database._mine, "use", None)
-        if use is not None and use.blocks and has_ended(use.call):
-            pool.drop(use.connection)
-            use = None
-        if use is None or not use.blocks:  # or another thread gave it back, which closed a generator of this one
-            taken = self._database._take()
-            use = self._database._mine.use = _Use(taken, pool.in_use[taken][1])
-        self._use, self._has_begun = use, False
-        use.blocks += 1
-        if self._is_snapshot and not use.connection.in_transaction:
-            try:
-                with self._database.errors:
-                    _begin_snapshot(pool, use.connection)
-                    self._has_begun = True
-            except BaseException:
-                self._leave()
-                raise
-        return use.connection
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if self._has_begun and self._use.connection in self._pool.in_use:  # not closed since, as one that was left
-                with self._database.errors:
-                    _end_snapshot(self._use.connection)
-        finally:
-            self._leave()
-        if error is not None:
-            self._database.errors.__exit__(kind, error, trace)
-
-    def _leave(self) -> None:
-        use, mine = self._use, self._database._mine
-        use.blocks -= 1
-        if not use.blocks:
-            if getattr(mine, "use", None) is use:
-                mine.use = None
-            self._pool.give_back(use.connection)
-
-
-def _begin_snapshot(pool: Connections, connection: Connection) -> None:
+@contextmanager
+def _view(pool: Connections, connection: Connection) -> Iterator[None]:
+    """A read transaction."""
     pool.check_in_place()
     connection.execute("BEGIN")
-
-
-def _end_snapshot(connection: Connection) -> None:
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")  # there is nothing to commit, and a damaged full text would refuse to
+    try:
+        yield
+    finally:
+        if connection in pool.in_use and connection.in_transaction:  # not closed since, as one that an interrupt left
+            connection.execute("ROLLBACK")  # there is nothing to commit, and a damaged full text would refuse to
 
 
 def _size(path: Path) -> int:

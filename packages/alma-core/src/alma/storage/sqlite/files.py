@@ -11,8 +11,7 @@ from pathlib import Path
 from alma import folders, journal
 from alma.errors import CorruptStoreError, StorageError
 from alma.storage.relational.logical import View, read_rows
-from alma.storage.relational.reembedding import compared_hashes
-from alma.storage.relational.rows import TEXT
+from alma.storage.relational.reembedding import drop_unused
 from alma.storage.relational.session import Seal
 from alma.storage.relational.transfer import whole
 from alma.storage.sqlite import fulltext
@@ -66,8 +65,6 @@ def _give_name(draft: Path, path: Path) -> None:
 PAGES_AT_ONCE = 2_000
 """The number of pages that are copied between two reports of progress: 8 MB."""
 
-_PROJECTS = "SELECT row, name, head_seq FROM project"
-
 
 def copy_database(database: Database, target: Path, *, seal: Seal, progress: Callable[[int, int], None] | None = None) -> Copied:
     """Copies the database into an empty file, all of one view. `progress` receives how many pages are done, and how many there are.
@@ -99,9 +96,8 @@ def _read_copy(target: Path, seal: Seal) -> Copied:
         (pages,) = copy.execute("PRAGMA page_count").fetchone()
         projects = []
         with suppress(sqlite3.DatabaseError):  # a damaged store is copied as it is
-            projects = copy.execute(_PROJECTS).fetchall()
-        named = sorted((name, row, seq) for row, name, seq in projects)
-        return Copied(pages, [CopiedProject(name, seq, _content_hash(View(copy, row, seal))) for name, row, seq in named])
+            projects = copy.execute("SELECT name, head_seq, row FROM project ORDER BY name").fetchall()
+        return Copied(pages, [CopiedProject(name, seq, _content_hash(View(copy, row, seal))) for name, seq, row in projects])
 
 
 def _content_hash(view: View) -> str | None:
@@ -110,10 +106,6 @@ def _content_hash(view: View) -> str | None:
     except (CorruptStoreError, ValueError, sqlite3.DatabaseError):
         return None
 
-
-_VECTORS_UNUSED = """
-    DELETE FROM vector WHERE (project, text_hash) NOT IN (SELECT project, text_hash FROM passage WHERE text_hash IS NOT NULL)
-    AND (project, text_hash) NOT IN (SELECT project, text_hash FROM compared)"""
 
 PATIENCE_MS = 2000
 """How long others may go on reading before the log is left as it is."""
@@ -127,16 +119,10 @@ def compact(database: Database, *, seal: Seal) -> bool:
     Others wait with their writes meanwhile.
     """
     with database.transaction() as connection:
-        for (project,) in connection.execute("SELECT row FROM project").fetchall():
+        for project, _ in list(connection.all("projects")):
             fulltext.optimize(connection, project)
-        connection.execute("CREATE TEMP TABLE compared (project INTEGER, text_hash BLOB, PRIMARY KEY (project, text_hash))")
-        connection.executemany(
-            "INSERT OR IGNORE INTO compared VALUES (?, ?)",
-            ((project, seal.hide(digest, place=TEXT)) for project, digest in compared_hashes(connection, seal)),
-        )
-        connection.execute(_VECTORS_UNUSED)
-        connection.execute("DROP TABLE compared")
-    with database.alone() as connection:
+        drop_unused(connection, seal)
+    with storage_errors(database.path), database.alone() as connection:
         settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("temp_store", "busy_timeout")}
         try:
             connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory

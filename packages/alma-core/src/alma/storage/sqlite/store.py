@@ -12,12 +12,13 @@ from alma.errors import ConflictError, CorruptStoreError
 from alma.extensions import extension
 from alma.storage.relational.session import ENCRYPTION, OpenSeal, Seal, Session, check_whole, note_checksum
 from alma.storage.relational.store import RelationalStore
-from alma.storage.sqlite.connections import Connection, continue_numbers, storage_errors
+from alma.storage.relational.verify import Findings
+from alma.storage.sqlite.connections import Connection, connection_of, continue_numbers, storage_errors
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.files import compact, copy_database, create_database, remove_drafts
 from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.migrations import BEFORE_UPGRADE, applied_migrations, is_former, migrate, missing_migrations
-from alma.storage.sqlite.verify import rebuild, unembedded, verify
+from alma.storage.sqlite.verify import examined, rebuild, unembedded
 from alma.types.identity import Fingerprint, to_micros
 from alma.types.reports import VerifyReport
 from alma.types.stored import Copied, StoreRequest
@@ -76,10 +77,10 @@ class SQLStorage(RelationalStore):
 
     def _restore_log(self) -> None:
         """Turns the write-ahead log on where a process that was killed while it encrypted the file had turned it off."""
-        with self.database.reading() as connection:
-            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                with suppress(sqlite3.OperationalError):  # another process uses the file; the next one to open it tries again
-                    connection.execute("PRAGMA journal_mode=WAL")
+        with self.database.reading() as connection, suppress(sqlite3.OperationalError):
+            connection.execute(
+                "PRAGMA journal_mode=WAL"
+            )  # unless another process uses the file: the next one to open it tries again
 
     def _open_seal(self, key: bytes | None) -> Seal:
         with self.database.reading() as connection:
@@ -116,9 +117,8 @@ class SQLStorage(RelationalStore):
             files = (self.path, Path(f"{self.path}-wal"))
             return sum(file.stat().st_size for file in files if file.exists())
 
-    def verify(self) -> VerifyReport:
-        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile."""
-        return verify(self.database, seal=self.seal)
+    def _examine(self, session: Session) -> Findings:
+        return examined(connection_of(session), seal=self.seal)
 
     def unembedded(self) -> Sequence[str]:
         """The texts that need a vector and have no sound one."""

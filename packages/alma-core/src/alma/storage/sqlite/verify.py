@@ -45,12 +45,6 @@ _DEFINITIONS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NO
 """Without the tables behind the full text, which differ from one version of SQLite to the next."""
 
 
-def verify(database: Database, *, seal: Seal) -> VerifyReport:
-    """Lists what is wrong with the database, each problem with its place. Reads a consistent view, while others may go on writing."""
-    with database.snapshot_apart() as connection:
-        return examined(connection, seal=seal).report()
-
-
 def examined(connection: Connection, *, seal: Seal) -> Findings:
     """Returns all that is wrong with the database that a connection sees."""
     findings = Findings((sqlite3.DatabaseError,))
@@ -180,12 +174,12 @@ def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at:
         with any_text(connection):
             _restore_file(connection, [row for row, _ in before.projects])
             damaged = [(View(connection, row, seal), name) for row, name in before.projects if row in before.damaged]
-            whole = [(view, name) for view, name in damaged if _replay_journal(view, name) is not None]
-            for view, _ in whole:  # all of them first: a damaged row number may be the greatest
+            whole = [(view, name, wanted) for view, name in damaged if (wanted := _replay_journal(view, name)) is not None]
+            for view, *_ in whole:  # all of them first: a damaged row number may be the greatest
                 for statement in _ROWS_OF:
                     connection.execute(statement, {"project": view.project})
-            for view, name in whole:
-                _make_again(view, name, at=at)
+            for view, name, wanted in whole:
+                _make_again(view, name, wanted, at=at)
             for view, _ in damaged:
                 _replace_vectors(view, before.unembedded.get(view.project, ()), vectors)
                 fill(view, FTS5Index(seal))
@@ -227,10 +221,8 @@ def _replay_journal(view: View, name: str) -> Expected | None:
     return None if findings.problems or (wanted.seq != seq and wanted.head != head) else wanted
 
 
-def _make_again(view: View, name: str, *, at: int) -> None:
+def _make_again(view: View, name: str, wanted: Expected, *, at: int) -> None:
     """Inserts the rows of a project as its journal says, and notes that in a record."""
-    wanted = _replay_journal(view, name)
-    assert wanted is not None
     write = Write(
         *(view.session, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq),
         *("", journal.REBUILD, at, view.seal, FTS5Index(view.seal), Partitions({}, {}, 0)),

@@ -1,15 +1,14 @@
-"""Pieces that statements are put together of: the tables, what is given to a statement, and the usual ways to write.
+"""Pieces of which `statements` are put together: the tables, what is given to a statement, and the usual ways to write.
 
 Where dialects differ, an element of our own says once what is meant, and how each dialect writes it.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeEngine
 
 from alma.storage.relational import tables
@@ -26,39 +25,16 @@ ONE: Any = sa.literal_column("1", sa.BigInteger())
 """Constants as they stand in a statement. What is a parameter instead is given anew with each call."""
 
 
-class _Typed(sa.Cast[Any]):
-    """A value of a type that the dialect cannot see by itself. SQLite looks at the value instead."""
-
-    inherit_cache = True
-
-
-@compiles(_Typed)
-def _typed(element: _Typed, compiler: Any, **given: Any) -> str:
-    return str(compiler.visit_cast(element, **given))
-
-
-@compiles(_Typed, "sqlite")
-def _typed_for_sqlite(element: _Typed, compiler: Any, **given: Any) -> str:
-    return str(compiler.process(element.clause, **given))
-
-
-class _JSONValues(FunctionElement[Any]):
+class json_each(GenericFunction[Any]):  # noqa: N801 - its name in SQL
     """The values of a JSON array, as rows with the column `value`."""
 
     inherit_cache = True
-    name = "json_values"
 
 
-@compiles(_JSONValues)
-def _json_values(element: _JSONValues, compiler: Any, **given: Any) -> str:
+@compiles(json_each, "postgresql")
+def _json_each_for_postgresql(element: json_each, compiler: Any, **given: Any) -> str:
     (array,) = element.clauses
     return f"jsonb_array_elements_text(CAST({compiler.process(array, **given)} AS JSONB))"
-
-
-@compiles(_JSONValues, "sqlite")
-def _json_values_for_sqlite(element: _JSONValues, compiler: Any, **given: Any) -> str:
-    (array,) = element.clauses
-    return f"json_each({compiler.process(array, **given)})"
 
 
 def given(name: str) -> Any:
@@ -73,7 +49,7 @@ def number(name: str) -> Any:
 
 def optional(name: str, kind: TypeEngine[Any]) -> Any:
     """A value that is given, or null."""
-    return _Typed(sa.bindparam(name, type_=kind), kind)
+    return sa.cast(sa.bindparam(name, type_=kind), kind)
 
 
 def place(project: Any, seq: Any) -> Any:
@@ -101,19 +77,15 @@ def migrations() -> Any:
     return sa.select(sa.func.count()).select_from(MIGRATION).scalar_subquery()
 
 
-def values_given(name: str) -> Any:
-    """The values of a JSON array as rows with the column `value`, which are texts."""
-    return _JSONValues(sa.bindparam(name, type_=sa.Text())).table_valued(sa.column("value", sa.Text()))
-
-
 def given_in(name: str) -> Any:
     """The texts of a JSON array."""
-    return sa.select(values_given(name).c.value)
+    return sa.select(json_each(sa.bindparam(name, type_=sa.Text())).table_valued(sa.column("value", sa.Text())).c.value)
 
 
 def rows_given(name: str = "rows") -> Any:
     """The row numbers of a JSON array."""
-    return sa.select(_Typed(values_given(name).c.value, sa.BigInteger()))
+    values = given_in(name)
+    return values.with_only_columns(sa.cast(values.selected_columns.value, sa.BigInteger()))
 
 
 def total(counted: Any) -> Any:
@@ -130,11 +102,6 @@ def ignoring(table: sa.Table, *left_out: str) -> Any:
     """A new row, unless there is one of its key."""
     names = [column.name for column in table.c if column.name not in left_out]
     return postgresql.insert(table).values({name: given(name) for name in names}).on_conflict_do_nothing()
-
-
-def ignoring_from(table: sa.Table, columns: Sequence[str], found: sa.Select[Any]) -> Any:
-    """New rows, one for each that a statement finds, unless there is one of its key."""
-    return postgresql.insert(table).from_select(columns, found).on_conflict_do_nothing()
 
 
 def updating(table: sa.Table, key: str, *columns: str) -> sa.Update:
@@ -156,5 +123,5 @@ def replacing(table: sa.Table, *keys: str, follows: str | None = None) -> sa.Ins
 def rows_of(table: sa.Table, **names: str) -> sa.CTE:
     """Rows that are given, of one value a name, each of the type of a column: one of them here, as many as needed in `Session.many`."""
     kinds = {name: table.c[of].type for name, of in names.items()}
-    row = tuple(_Typed(given(name), kind) for name, kind in kinds.items())
+    row = tuple(sa.cast(given(name), kind) for name, kind in kinds.items())
     return sa.values(*(sa.column(name, kind) for name, kind in kinds.items()), name="given").data([row]).cte("given")
