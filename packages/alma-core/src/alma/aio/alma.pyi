@@ -166,8 +166,9 @@ class AsyncAdmin:
         """Returns memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made at or
         after `since`. A learned rule is as old as the first outcome behind it.
 
-        With `words`, only memories that contain each word of that text, whatever its ending. This is for browsing the store, whatever the
-        agents' scopes; `retrieve` finds what matters for a task. Forgotten memories are not listed."""
+        With `words`, only memories that contain each word of that text, whatever its ending. This is for who administers the store: no scope and
+        no wall between users applies, so without `user_id` the memories of all users are listed. `retrieve` finds what matters for a task and may be
+        read. Forgotten memories are not listed."""
     async def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> alma.types.reports.MaintenanceReport:
         """Archives the memories that the rules of `forgetting` select, reports their number by rule, and records the run. `undo` brings
         them back.
