@@ -339,6 +339,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
 }
 """Those of calls that programs make all the time, and of short commands: SQLite's sessions have their text ahead of time."""
 
+_mine = sa.and_(_m.project == number("project"), sa.or_(number("is_of_all") == ONE, _m.partition.in_(rows_given("partitions"))))
 _embedded_texts = sa.select(_p.project, _p.text_hash).distinct().where(_p.text_hash.is_not(None)).subquery("texts")
 
 
@@ -349,6 +350,10 @@ def _has_next_vector(text: Any) -> sa.Exists:
 
 
 RARE_STATEMENTS: dict[str, ClauseElement] = {
+    # Export.
+    "export_counts": sa.select(sa.func.count().label("memories"), sa.func.count(_m.archived_at).label("archived")).where(_mine),
+    "export_numbers": sa.select(_m.row).where(_mine).order_by(_m.row),
+    "memory_by_row": sa.select(MEMORY).where(_m.row == number("row")),
     # Verification.
     "removed_counts": sa.select(REMOVED.c.seq, sa.func.count())
     .where(REMOVED.c.project == number("project"))
@@ -380,7 +385,7 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     .where(WORD.c.project == number("project"), WORD.c.stem.in_(given_in("stems")))
     .order_by(WORD.c.stem, WORD.c.memory),
 }
-"""Those of verification, re-embedding and copies, which SQLite's sessions compile when they first run one."""
+"""Those of export, verification, re-embedding and copies, which SQLite's sessions compile when they first run one."""
 
 for _name in COPIED:
     _table = metadata.tables[_name]
