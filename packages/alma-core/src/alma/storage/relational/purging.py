@@ -121,7 +121,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
         return None
     found, words = Counter[str](vectors=0), Words()  # what was erased, by surface; one with nothing is named, too
     for name in named:
-        for row in log.rows(name):
+        for row in (*_rows_of(view, name), *log.rows(name)):
             words.note(row)
     doomed = {*named, *_retired_with(log, named, words)}
     rules = _quoting_rules(log, doomed, words)
@@ -146,6 +146,13 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     gone = words.strategies - {strategy for _, strategy in remaining}
     signs = [*known, *(text for text in words.passages | gone if len(text) >= LONG_ENOUGH)]
     return Purged(changes, Erased(seq, known, dict(found), ()), signs, dropped)
+
+
+def _rows_of(view: View, name: str) -> Iterator[Row]:
+    """Yields the rows of a memory as they are now."""
+    yield from passages_of(view, name).values()
+    if (raw := TABLES["memory"].raw(view, name)) is not None:
+        yield TABLES["memory"].decoded(view, raw)
 
 
 def _retired_with(log: Log, named: Collection[str], words: Words) -> set[str]:

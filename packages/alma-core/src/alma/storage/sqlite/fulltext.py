@@ -8,14 +8,15 @@ under twice its row number and the words of others one above, so that a document
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 
 import numpy as np
 
 from alma.storage.relational.session import Seal, Session, terms_of
 from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordList, own_and_other
-from alma.storage.sqlite.connections import connection_of
+from alma.storage.sqlite.connections import Connection, connection_of
 
-_TABLES = ("data", "idx", "config", "docsize")
+_TABLES = ("data", "idx", "config")
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
 
@@ -28,16 +29,18 @@ class FTS5Index:
     def begin(self, session: Session, project: int, /) -> None:
         """Makes the tables of a project empty, whatever is left of them.
 
-        FTS5 drops no table whose index it cannot read. So the schema forgets it first, and the tables behind it are dropped by themselves.
+        FTS5 drops no table whose index it cannot read. So the tables behind it get the content of an empty index first.
         """
-        connection = connection_of(session)
-        virtual, behind = (f"words_{project:d}", f"text_{project:d}"), [f"text_{project:d}_{table}" for table in _TABLES]
-        if connection.execute("SELECT 1 FROM sqlite_master WHERE name IN (?, ?, ?)", (*virtual, behind[0])).fetchone():
-            connection.execute("PRAGMA writable_schema=ON")
-            connection.execute("DELETE FROM sqlite_master WHERE name IN (?, ?)", virtual)
-            connection.execute("PRAGMA writable_schema=RESET")
-            for table in behind:
-                connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection, names = connection_of(session), [f"text_{project:d}_{table}" for table in _TABLES]
+        if connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE name IN (?, ?, ?)", (f"words_{project:d}", f"text_{project:d}", names[0])
+        ).fetchone():
+            with closing(sqlite3.connect(":memory:", factory=Connection)) as model:
+                create(model, project)
+                for name in names:
+                    _copy_table(name, model, connection)
+            for name in (f"words_{project:d}", f"text_{project:d}", *names, f"text_{project:d}_docsize"):
+                connection.execute(f"DROP TABLE IF EXISTS {name}")
         create(connection, project)
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
@@ -82,6 +85,14 @@ def create(connection: sqlite3.Connection, project: int) -> None:
 def optimize(connection: sqlite3.Connection, project: int) -> None:
     """Merges all segments into one; only then are the words of documents that were taken out gone from the file."""
     connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
+
+
+def _copy_table(name: str, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    (definition,) = source.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+    target.execute(f"DROP TABLE IF EXISTS {name}")
+    target.execute(definition)
+    for row in source.execute(f"SELECT * FROM {name}"):  # noqa: S608 - one of our own names
+        target.execute(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in row)})", row)  # noqa: S608
 
 
 def _word_list(documents: Integers, limit: int | None) -> WordList:
