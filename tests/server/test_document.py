@@ -39,6 +39,7 @@ OWN = {
         "journal",
         "agents",
         "events",
+        "graph_state",
     ),
 }
 """Operations that are of the server, or of what a method of the library returns."""

@@ -87,6 +87,7 @@ CALLS: Mapping[str, Call] = {
     "learn_from_workflow": Call("write", {**AGENT, "result": "success", "summary": "Deployed"}, status=201),
     "retrieve_scoped": Call("read", {**AGENT, "query": "Deploy", "scope": "workflow_only"}),
     "cleanup_checkpoints": Call("forget", query={"older_than_days": 0}, reaches_all=True),
+    "graph_state": Call("read", query=AGENT),
     "entities": Call("read", query=AGENT),
     "entity": Call("read", query={**AGENT, "name": "Ann"}),
     "relations": Call("read", query={**AGENT, "entity": "Ann"}),

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from alma import ALMA, ValidationError
 from alma_access import Access, TokenFile
 from alma_server.sessions import Sessions
 from api_processes import Server, started
@@ -38,11 +41,21 @@ LOOK = """async ({ page }, { open, places }) => {
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, list[list[str]]]]:
     folder = tmp_path_factory.mktemp("hostile")
-    made = fill(make_project(folder))
+    config = make_project(folder)
+    made = fill(config)
+    relate(config)
     make_tokens(folder / ".alma")
     token = TokenFile(folder / ".alma").add("all", Access())
     with started(folder, token) as server:
         yield server, made
+
+
+def relate(config: Path) -> None:
+    """States a relation from each text to the next one, as far as they can be names."""
+    with ALMA.from_config(config) as alma:
+        for source, target in pairwise(TEXTS):
+            with suppress(ValidationError):
+                alma.graph.relate(source, "says", target, agent="helena")
 
 
 def look(browser: Browser, server: Server, places: list[str], *, theme: str = "light") -> dict[str, str]:
@@ -95,6 +108,17 @@ def test_views_over_all_of_them_show_text(browser: Browser, hostile: tuple[Serve
     assert "window.pwned=1" in shown["#/strategies?agent=helena"]
     assert "window.pwned=1" in shown["#/review?agent=helena"]
     assert TEXTS[0] in shown["#/journal?at=9"]
+
+
+def test_entities_that_are_named_so_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:
+    server, _ = hostile
+    one = next(text for text in TEXTS if "window.pwned=1" in text)
+    entity = f"#/entities/{quote(one, safe='')}"
+    query = urlencode({"q": one, "as_of": one, "agent": "helena"})
+    shown = look(browser, server, ["#/entities", f"#/entities?{query}", entity, f"{entity}?{query}"])
+    assert shown["#/entities"].count("window.pwned=1") > 20
+    assert all(_plain(one)[:20] in _plain(text) for text in shown.values())
+    assert "says" in shown[entity]
 
 
 def test_addresses_that_name_them_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:

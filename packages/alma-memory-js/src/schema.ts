@@ -788,6 +788,10 @@ export interface components {
             memory: components["schemas"]["Heuristic"] | components["schemas"]["Outcome"] | components["schemas"]["UserPreference"] | components["schemas"]["DomainKnowledge"] | components["schemas"]["AntiPattern"] | components["schemas"]["Conversation"] | components["schemas"]["CustomMemory"];
             explanation?: components["schemas"]["Explanation"] | null;
         };
+        /** @description Whether a project has a graph. It has none without the package alma-graph, nor before anything was read or stated. */
+        GraphState: {
+            available: boolean;
+        };
         /** @description A strategy that works under a condition, with its record. */
         Heuristic: {
             /**

@@ -35,6 +35,15 @@ export interface Factors {
   weights: Record<string, number>;
 }
 
+export interface Entity extends Omit<Schemas["EntityAnswer"], "properties"> {
+  properties: { aliases?: string[] };
+}
+
+/** Relation of two entities: the names of both ends, and the ids of the memories behind it. */
+export interface Relation extends Omit<T.Answer<Schemas["RelationAnswer"]>, "properties"> {
+  properties: { source: string; target: string; evidence: string[] };
+}
+
 export interface ReviewItem {
   episode: T.EpisodeRecord;
   forecast: { rate: number; lower: number; upper: number; judged: number } | null;
@@ -151,6 +160,16 @@ export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { ag
 export const timeline = async (signal?: AbortSignal) => (await read<{ days: Day[] }>("timeline", { agent: scope.value.agent }, signal)).days;
 export const journal = (after: number, limit: number, signal?: AbortSignal) =>
   read<T.Answer<Schemas["Journal"]>>("journal", { after, limit }, signal);
+export const hasGraph = async (signal?: AbortSignal) => (await read<Schemas["GraphState"]>("graph", who(), signal)).available;
+export const entities = async (words: string, limit: number, signal?: AbortSignal) =>
+  (await read<{ entities: Entity[] }>("graph/entities", { ...who(), words, limit }, signal)).entities;
+export const entity = (name: string, signal?: AbortSignal) => read<Entity>("graph/entity", { ...who(), name }, signal);
+/** Returns the relations that held at a time, newest first; those that hold now without one. */
+export const relations = async (id: string, asOf?: string, signal?: AbortSignal) =>
+  (await read<{ relations: Relation[] }>("graph/relations", { ...who(), entity: id, as_of: asOf }, signal)).relations;
+/** Returns all relations of an entity, past and present, newest first. */
+export const allRelations = async (id: string, signal?: AbortSignal) =>
+  (await read<{ relations: Relation[] }>("graph/timeline", { ...who(), entity: id }, signal)).relations.toReversed();
 export const whoami = (signal?: AbortSignal) => read<Schemas["WhoAmI"]>("/v1/whoami", {}, signal);
 export const version = (signal?: AbortSignal) => read<Schemas["Version"]>("/version", {}, signal);
 export const ready = (signal?: AbortSignal) => read<Schemas["Status"]>("/health/ready", {}, signal);

@@ -230,6 +230,12 @@ def forgotten_by(reports: list[ForgetReport], *, unknown: list[str], dry_run: bo
     )
 
 
+class GraphState(Answer):
+    """Whether a project has a graph. It has none without the package alma-graph, nor before anything was read or stated."""
+
+    available: bool
+
+
 class EntityAnswer(Answer):
     """Entity of a graph. `properties` have its other names as `aliases`."""
 
