@@ -73,6 +73,8 @@ CALLS: Mapping[str, Call] = {
     "undo": Call("forget", {"to": 0, "actor": "helena"}, reaches_all=True),
     "get_stats": Call("read", query={"agent": "helena"}),
     "review": Call("read", query={"agent": "helena"}, reaches_all=True),
+    "list_unsure": Call("read", query={"agent": "helena"}, reaches_all=True),
+    "judge_pair": Call("judge", {"memory_ids": ["$memory", "$fact"], "verdict": "keep"}, status=409, reaches_all=True),
     "timeline": Call("read", query={"agent": "helena"}),
     "projects": Call("read"),
     "verify": Call("admin"),

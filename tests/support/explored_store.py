@@ -85,6 +85,9 @@ def fill(folder: Path) -> None:
         alma.add("constructor", agent="helena", title="Builds the base image", hours=1.5)
         alma.add_user_preference("mira", "language", "Prefers German replies, and short ones")
         relate_entities(alma)
+        for text in ("The mobile app talks to the gateway over gRPC.", "The mobile app reaches the gateway by gRPC."):
+            alma.add_domain_knowledge("victor", "apps", text)
+        alma.consolidate("victor", "domain_knowledge", 0.3, dry_run=False)  # leaves open whether the two say the same
         for number in range(8):
             clock.now += timedelta(hours=2)
             sort = ("testing", "deploy")[number % 2]

@@ -19,6 +19,8 @@ from mcp_servers import make_project
 
 KINDS = ("outcome", "domain_knowledge", "user_preference", "anti_pattern", "heuristic", "conversation", "note")
 
+SCRIPT = next(text for text in TEXTS if "window.pwned=1" in text)
+
 LOOK = """async ({ page }, { open, places }) => {
     await page.goto(open);
     await page.waitForSelector("main");
@@ -44,6 +46,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
     config = make_project(folder)
     made = fill(config)
     relate(config)
+    leave_open(config)
     make_tokens(folder / ".alma")
     token = TokenFile(folder / ".alma").add("all", Access())
     with started(folder, token) as server:
@@ -56,6 +59,14 @@ def relate(config: Path) -> None:
         for source, target in pairwise(TEXTS):
             with suppress(ValidationError):
                 alma.graph.relate(source, "says", target, agent="helena")
+
+
+def leave_open(config: Path) -> None:
+    """Leaves a pair open of which a person has to judge whether both say the same."""
+    with ALMA.from_config(config) as alma:
+        for text in ("The mobile app talks to the gateway over gRPC.", "The mobile app reaches the gateway by gRPC."):
+            alma.add_domain_knowledge("noor", "apps", f"{text} {SCRIPT}")
+        alma.consolidate("noor", threshold=0.3, dry_run=False)
 
 
 def look(browser: Browser, server: Server, places: list[str], *, theme: str = "light") -> dict[str, str]:
@@ -112,13 +123,18 @@ def test_views_over_all_of_them_show_text(browser: Browser, hostile: tuple[Serve
 
 def test_entities_that_are_named_so_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:
     server, _ = hostile
-    one = next(text for text in TEXTS if "window.pwned=1" in text)
-    entity = f"#/entities/{quote(one, safe='')}"
-    query = urlencode({"q": one, "as_of": one, "agent": "helena"})
+    entity = f"#/entities/{quote(SCRIPT, safe='')}"
+    query = urlencode({"q": SCRIPT, "as_of": SCRIPT, "agent": "helena"})
     shown = look(browser, server, ["#/entities", f"#/entities?{query}", entity, f"{entity}?{query}"])
     assert shown["#/entities"].count("window.pwned=1") > 20
-    assert all(_plain(one)[:20] in _plain(text) for text in shown.values())
+    assert all(_plain(SCRIPT)[:20] in _plain(text) for text in shown.values())
     assert "says" in shown[entity]
+
+
+def test_a_pair_to_judge_shows_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:
+    server, _ = hostile
+    place = "#/review?agent=noor"
+    assert _plain(look(browser, server, [place])[place]).count(_plain(SCRIPT)[:-1]) == 2
 
 
 def test_addresses_that_name_them_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:

@@ -372,6 +372,40 @@ export const flows = {
     await person.sees(/^2 of /);
   },
 
+  "merges a pair that says the same after a look at what changes, and undoes it": async ({ person, page, ask }) => {
+    const { pairs } = await ask("GET", "review/pairs");
+    const [kept, other] = pairs[0].memories;
+    await person.open("review");
+    const shown = page.locator(".pairs > li").first();
+    for (const { fact } of [kept, other]) await person.sees(fact, shown);
+    await person.press(person.button("Merge", shown));
+    const dialog = page.getByRole("dialog");
+    await person.sees("Would keep this one", dialog);
+    for (const { fact } of [kept, other]) await person.sees(fact, dialog);
+    same(await isThere(ask, other.id), true);
+    await person.press(person.button("Merge", dialog));
+    await person.sees("Merged 2 memories");
+    same([await isThere(ask, kept.id), await isThere(ask, other.id)], [true, false]);
+    same((await ask("GET", "review/pairs")).total, pairs.length - 1);
+    await person.press(person.button(/^Undo u/));
+    await person.sees("Undone");
+    same((await ask("GET", "review/pairs")).pairs, pairs);
+    await shown.waitFor();
+  },
+
+  "keeps a pair apart, and takes that back": async ({ person, page, ask }) => {
+    const { pairs } = await ask("GET", "review/pairs");
+    await person.open("review");
+    await person.press(person.button("Keep apart"));
+    await person.sees("Kept apart");
+    await page.locator(".pairs").waitFor({ state: "detached" });
+    for (const { id } of pairs[0].memories) same(await isThere(ask, id), true);
+    same((await ask("GET", "review/pairs")).total, 0);
+    await person.press(person.button(/^Undo u/));
+    await person.sees("Undone");
+    await page.locator(".pairs").waitFor();
+  },
+
   "counts by day as the server does, and looks at some days": async ({ person, page, ask }) => {
     const stats = await ask("GET", "stats");
     await person.open("timeline");
@@ -417,6 +451,7 @@ export const flows = {
     await page.waitForURL(/q=ali/);
     await person.press(person.link("Alice"));
     await page.getByRole("heading", { level: 1, name: "Alice" }).waitFor();
+    await page.locator("tbody summary").waitFor();
     const { relations } = await ask("GET", "graph/timeline?entity=Alice");
     same(await relationRows(page), relations.toReversed().map((each) => [each.properties.target, each.valid_to ? "ended" : "now"]));
     await person.press(page.locator("tbody summary").first());
@@ -434,7 +469,7 @@ export const flows = {
     await page.waitForURL(/as_of=2024-02-29/);
     await until(async () => JSON.stringify(await relationRows(page)) === JSON.stringify([["Acme Corp", "ended"]]), "Acme Corp");
     await person.sees("→ works for", page.locator(".tree"));
-    same(await page.locator(".tree a").allInnerTexts(), ["Alice", "Acme Corp"]);
+    await until(async () => JSON.stringify(await page.locator(".tree a").allInnerTexts()) === JSON.stringify(["Alice", "Acme Corp"]), "the list");
     await page.reload();
     await until(async () => JSON.stringify(await relationRows(page)) === JSON.stringify([["Acme Corp", "ended"]]), "a reload");
     await person.box("As of").fill("2024-03-01");
@@ -446,6 +481,7 @@ export const flows = {
   "walks from an entity to those around it": async ({ person, page }) => {
     await person.open("entities/Alice?as_of=2025-01-01");
     await page.locator(".spot").nth(2).waitFor();
+    await person.link("Denver", page.locator(".tree")).waitFor();
     same(await page.locator(".tree a").allInnerTexts(), ["Alice", "Globex", "Denver"]);
     await person.press(page.locator(".drawing a").nth(1));
     await page.getByRole("heading", { level: 1, name: "Globex" }).waitFor();

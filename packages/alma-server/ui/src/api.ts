@@ -49,6 +49,10 @@ export interface ReviewItem {
   forecast: { rate: number; lower: number; upper: number; judged: number } | null;
 }
 
+/** Two memories that may say the same. `survivor` is the id of the one that a merge would keep. */
+export type UnsurePair = Omit<Schemas["UnsurePair"], "memories"> & { memories: Memory[] };
+export type UnsurePairs = { pairs: UnsurePair[]; total: number };
+
 export interface ReviewQueue {
   unjudged: ReviewItem[];
   surprising: ReviewItem[];
@@ -157,6 +161,7 @@ export const evidence = async (id: string, limit: number, signal?: AbortSignal) 
 export const episode = (id: string, signal?: AbortSignal) =>
   read<T.EpisodeRecord>(`episodes/${encodeURIComponent(id)}`, who(), signal);
 export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { agent: scope.value.agent, limit: 200 }, signal);
+export const pairs = (signal?: AbortSignal) => read<UnsurePairs>("review/pairs", { agent: scope.value.agent, limit: 20 }, signal);
 export const timeline = async (signal?: AbortSignal) => (await read<{ days: Day[] }>("timeline", { agent: scope.value.agent }, signal)).days;
 export const journal = (after: number, limit: number, signal?: AbortSignal) =>
   read<T.Answer<Schemas["Journal"]>>("journal", { after, limit }, signal);
@@ -227,6 +232,8 @@ export const signal = (id: string, agent: string, given: T.FeedbackSignal) =>
   call((to) => to.recordFeedback({ memoryId: id, agent, userId: scope.value.user ?? null, signal: given }));
 export const settle = (agent: string, episodeId: string, outcome: "success" | "failure" | "partial" | "unverified") =>
   call((to) => to.settle({ agent, userId: scope.value.user ?? null, episodeId, outcome }));
+export const judgePair = async (ids: string[], verdict: "merge" | "keep") =>
+  (await write<{ seq: number }>("POST", "review/pairs:judge", { memory_ids: ids, verdict })).seq;
 export const createToken = (options: T.CreateTokenOptions) => call((to) => to.tokens.create(options));
 export const revokeToken = (name: string) => call((to) => to.tokens.revoke(name));
 export const addWebhook = (url: string) => call((to) => to.webhooks.add({ url } as T.AddWebhookOptions));

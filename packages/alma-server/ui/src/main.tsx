@@ -62,10 +62,6 @@ function Page(): JSX.Element {
     if (!isFirst.current) document.querySelector<HTMLElement>("h1")?.focus();
     isFirst.current = false;
   }, [view, id]);
-  const graph = useAsked(!api.isReadOnly && isIn && scope.value.project ? JSON.stringify([scope.value, "graph"]) : null, api.hasGraph);
-  useEffect(() => {
-    if (graph.answer !== undefined) hasGraph.value = graph.answer;
-  }, [graph.answer]);
   useEffect(() => {
     hasGraph.value = false;
     home.value = undefined; // another token may reach other projects
@@ -161,6 +157,10 @@ function Top(): JSX.Element {
 function Navigation(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { view } = route.value;
+  const graph = useAsked(!api.isReadOnly && scope.value.project ? JSON.stringify([scope.value, "graph"]) : null, api.hasGraph);
+  useEffect(() => {
+    if (graph.answer !== undefined) hasGraph.value = graph.answer;
+  }, [graph.answer]);
   useEffect(() => setOpen(false), [route.value]);
   const here = placesHere.value.find(([, place]) => place === view || (view === "memory" && place === "memories"));
   return (
