@@ -107,8 +107,7 @@ def relate_entities(alma: ALMA) -> None:
     moved = alma.add_domain_knowledge("helena", "people", "Alice left Acme Corp and joined Globex in March 2024.").id
     again = alma.add_domain_knowledge("helena", "people", "Alice writes from her Globex address.").id
     for firm, year, evidence in (("Acme Corp", 2020, [moved]), ("Globex", 2024, [moved, again])):
-        alma.graph.relate(
-            "Alice", "works for", firm, agent="helena", valid_from=datetime(year, 3, 1, tzinfo=UTC), evidence=evidence
-        )
+        given = {"valid_from": datetime(year, 3, 1, tzinfo=UTC), "evidence": evidence}
+        alma.graph.relate("Alice", "works for", firm, agent="helena", source_type="person", target_type="organization", **given)
     alma.graph.relate("Globex", "located in", "Denver", agent="helena", valid_from=datetime(2019, 1, 1, tzinfo=UTC))
     alma.graph.relate("Mira", "works on", "Project Heron", agent="helena", user_id="mira")

@@ -131,6 +131,7 @@ export async function pictures(at, given) {
     ["review", "review"],
     ["timeline", "timeline"],
     ["graph", all["graph of a rule"]],
+    ["entities", all["an entity"]],
     ["memory", all.rule.replace(/\?.*/, "")],
   ]) {
     await page.evaluate((hash) => (location.hash = `#/${hash}`), place);

@@ -139,7 +139,8 @@ function place(nodes: Node[]): Placed[] {
     angles.set(node.id, angle);
     return { node, angle, x: STRETCH * radius * Math.cos(angle), y: radius * Math.sin(angle) };
   };
-  const inner = first.map((node, index) => on(node, (2 * Math.PI * (index + 0.5)) / first.length - Math.PI / 2, near));
+  const start = first.length === 1 ? -Math.PI : -Math.PI / 2; // the only one stands beside the middle
+  const inner = first.map((node, index) => on(node, start + (2 * Math.PI * (index + 0.5)) / first.length, near));
   const groups = Map.groupBy(second, (node) => node.from ?? "");
   const slice = (2 * Math.PI) / Math.max(1, groups.size);
   const outer = [...groups].flatMap(([from, children]) => {
