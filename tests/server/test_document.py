@@ -39,6 +39,9 @@ OWN = {
         "journal",
         "agents",
         "events",
+        "graph_state",
+        "list_unsure",
+        "judge_pair",
     ),
 }
 """Operations that are of the server, or of what a method of the library returns."""

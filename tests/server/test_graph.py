@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from alma import ALMA
+from alma_access import TokenFile
+from alma_server.app import create_app
 from alma_server.settings import ServerSettings
-from api_serving import Served, running_app
+from api_serving import Served, client_of, running_app
+from mcp_servers import make_project
 
 GRAPH = "/v1/projects/shop/graph"
 
@@ -40,6 +44,28 @@ def test_a_token_of_another_agent_finds_none_of_it(served: Served) -> None:
     answers = [client.get(f"{GRAPH}/about", params={"entity": name}) for name in ("Ann", "Eve")]
     assert [one.status_code for one in answers] == [404, 404]
     assert answers[0].json()["detail"].replace("Ann", "Eve") == answers[1].json()["detail"]
+
+
+def test_a_graph_is_there_for_those_who_see_an_entity_of_it(served: Served) -> None:
+    helena, victor = (served.client(agent, agent=agent) for agent in ("helena", "victor"))
+    assert helena.get(GRAPH).json() == {"available": False}
+    served.alma.graph.relate("Ann", "works_for", "Acme", agent="helena")
+    assert helena.get(GRAPH).json() == {"available": True}
+    assert victor.get(GRAPH).json() == {"available": False}
+
+
+def test_a_graph_is_there_where_memories_are_read_for_it(tmp_path: Path) -> None:
+    config = make_project(tmp_path)
+    config.write_text(config.read_text("utf-8") + "  graph:\n    enabled: true\n", "utf-8")
+    tokens = TokenFile(tmp_path / "tokens")
+    with ALMA.from_config(config) as alma:
+        assert client_of(create_app(alma.for_project, tokens), tokens).get(GRAPH).json() == {"available": True}
+
+
+def test_without_its_package_there_is_no_graph(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.alma.graph.relate("Ann", "works_for", "Acme", agent="helena")
+    monkeypatch.setattr("alma.extensions.find_spec", lambda _: None)
+    assert served.client().get(GRAPH).json() == {"available": False}
 
 
 def test_agents_of_one_user_share_the_self_model_and_no_other_user_sees_it(served: Served) -> None:

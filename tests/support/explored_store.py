@@ -84,6 +84,10 @@ def fill(folder: Path) -> None:
         )
         alma.add("constructor", agent="helena", title="Builds the base image", hours=1.5)
         alma.add_user_preference("mira", "language", "Prefers German replies, and short ones")
+        relate_entities(alma)
+        for text in ("The mobile app talks to the gateway over gRPC.", "The mobile app reaches the gateway by gRPC."):
+            alma.add_domain_knowledge("victor", "apps", text)
+        alma.consolidate("victor", "domain_knowledge", 0.3, dry_run=False)  # leaves open whether the two say the same
         for number in range(8):
             clock.now += timedelta(hours=2)
             sort = ("testing", "deploy")[number % 2]
@@ -96,3 +100,14 @@ def fill(folder: Path) -> None:
                     episode.succeed(strategy=WAYS[sort][0][0])
                 else:
                     episode.end("unverified", strategy=WAYS[sort][1][0])
+
+
+def relate_entities(alma: ALMA) -> None:
+    """States who worked where since when, with the memories behind it, and what is known for one user alone."""
+    moved = alma.add_domain_knowledge("helena", "people", "Alice left Acme Corp and joined Globex in March 2024.").id
+    again = alma.add_domain_knowledge("helena", "people", "Alice writes from her Globex address.").id
+    for firm, year, evidence in (("Acme Corp", 2020, [moved]), ("Globex", 2024, [moved, again])):
+        given = {"valid_from": datetime(year, 3, 1, tzinfo=UTC), "evidence": evidence}
+        alma.graph.relate("Alice", "works for", firm, agent="helena", source_type="person", target_type="organization", **given)
+    alma.graph.relate("Globex", "located in", "Denver", agent="helena", valid_from=datetime(2019, 1, 1, tzinfo=UTC))
+    alma.graph.relate("Mira", "works on", "Project Heron", agent="helena", user_id="mira")

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from alma import ALMA, ValidationError
 from alma_access import Access, TokenFile
 from alma_server.sessions import Sessions
 from api_processes import Server, started
@@ -15,6 +18,8 @@ from hostile_texts import TEXTS, fill, make_tokens
 from mcp_servers import make_project
 
 KINDS = ("outcome", "domain_knowledge", "user_preference", "anti_pattern", "heuristic", "conversation", "note")
+
+SCRIPT = next(text for text in TEXTS if "window.pwned=1" in text)
 
 LOOK = """async ({ page }, { open, places }) => {
     await page.goto(open);
@@ -38,11 +43,30 @@ LOOK = """async ({ page }, { open, places }) => {
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, list[list[str]]]]:
     folder = tmp_path_factory.mktemp("hostile")
-    made = fill(make_project(folder))
+    config = make_project(folder)
+    made = fill(config)
+    relate(config)
+    leave_open(config)
     make_tokens(folder / ".alma")
     token = TokenFile(folder / ".alma").add("all", Access())
     with started(folder, token) as server:
         yield server, made
+
+
+def relate(config: Path) -> None:
+    """States a relation from each text to the next one, as far as they can be names."""
+    with ALMA.from_config(config) as alma:
+        for source, target in pairwise(TEXTS):
+            with suppress(ValidationError):
+                alma.graph.relate(source, "says", target, agent="helena")
+
+
+def leave_open(config: Path) -> None:
+    """Leaves a pair open of which a person has to judge whether both say the same."""
+    with ALMA.from_config(config) as alma:
+        for text in ("The mobile app talks to the gateway over gRPC.", "The mobile app reaches the gateway by gRPC."):
+            alma.add_domain_knowledge("noor", "apps", f"{text} {SCRIPT}")
+        alma.consolidate("noor", threshold=0.3, dry_run=False)
 
 
 def look(browser: Browser, server: Server, places: list[str], *, theme: str = "light") -> dict[str, str]:
@@ -95,6 +119,22 @@ def test_views_over_all_of_them_show_text(browser: Browser, hostile: tuple[Serve
     assert "window.pwned=1" in shown["#/strategies?agent=helena"]
     assert "window.pwned=1" in shown["#/review?agent=helena"]
     assert TEXTS[0] in shown["#/journal?at=9"]
+
+
+def test_entities_that_are_named_so_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:
+    server, _ = hostile
+    entity = f"#/entities/{quote(SCRIPT, safe='')}"
+    query = urlencode({"q": SCRIPT, "as_of": SCRIPT, "agent": "helena"})
+    shown = look(browser, server, ["#/entities", f"#/entities?{query}", entity, f"{entity}?{query}"])
+    assert shown["#/entities"].count("window.pwned=1") > 20
+    assert all(_plain(SCRIPT)[:20] in _plain(text) for text in shown.values())
+    assert "says" in shown[entity]
+
+
+def test_a_pair_to_judge_shows_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:
+    server, _ = hostile
+    place = "#/review?agent=noor"
+    assert _plain(look(browser, server, [place])[place]).count(_plain(SCRIPT)[:-1]) == 2
 
 
 def test_addresses_that_name_them_show_text(browser: Browser, hostile: tuple[Server, list[list[str]]]) -> None:

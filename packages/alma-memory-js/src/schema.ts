@@ -792,6 +792,10 @@ export interface components {
             memory: components["schemas"]["Heuristic"] | components["schemas"]["Outcome"] | components["schemas"]["UserPreference"] | components["schemas"]["DomainKnowledge"] | components["schemas"]["AntiPattern"] | components["schemas"]["Conversation"] | components["schemas"]["CustomMemory"];
             explanation?: components["schemas"]["Explanation"] | null;
         };
+        /** @description Whether a project has a graph. It has none without the package alma-graph, nor before anything was read or stated. */
+        GraphState: {
+            available: boolean;
+        };
         /** @description A strategy that works under a condition, with its record. */
         Heuristic: {
             /**
@@ -869,6 +873,16 @@ export interface components {
             actor: string;
             operation: string;
             is_purged: boolean;
+        };
+        /** @description Verdict of a person on two memories that may say the same. */
+        JudgePair: {
+            memory_ids: string[];
+            /** @enum {string} */
+            verdict: "merge" | "keep";
+        };
+        /** @description Journal record of a verdict on a pair. */
+        JudgedPair: {
+            seq: number;
         };
         /**
          * @description Summary of the record of a strategy, in a word or two.
@@ -1592,6 +1606,18 @@ export interface components {
             changed: string[];
             others: string[];
             purged: number;
+        };
+        /** @description Two memories that may say the same, the older first, and why nobody merged them. `survivor` is the id of the one that a merge would keep. */
+        UnsurePair: {
+            id: string;
+            memories: (components["schemas"]["Heuristic"] | components["schemas"]["Outcome"] | components["schemas"]["UserPreference"] | components["schemas"]["DomainKnowledge"] | components["schemas"]["AntiPattern"] | components["schemas"]["Conversation"] | components["schemas"]["CustomMemory"])[];
+            reason: string;
+            survivor: string;
+        };
+        /** @description Pairs that a person may judge, and how many there are in all. */
+        UnsurePairs: {
+            pairs: components["schemas"]["UnsurePair"][];
+            total: number;
         };
         /**
          * @description Nodes, edges or sentences to merge into a self-model.

@@ -33,7 +33,7 @@ def pair(alma: ALMA, fact: Fact) -> list[str]:
 
 def test_what_a_consolidation_left_open_is_listed_until_a_memory_says_something_else(alma: ALMA, pair: list[str]) -> None:
     (found,), count = list_unsure(alma)
-    assert (found["ids"], found["agent"], count) == (pair, "dev", 1)
+    assert (found["ids"], found["survivor"], found["agent"], count) == (pair, pair[0], "dev", 1)
     assert [text.splitlines()[-1] for text in found["texts"]] == list(OPEN)
     assert list_unsure(alma, "lead") == ([], 0)
     before = alma.content_hash()
@@ -56,6 +56,12 @@ def test_a_person_merges_a_pair_and_takes_that_back(alma: ALMA, pair: list[str])
     alma.undo(seq - 1)
     assert alma.content_hash() == before
     assert list_unsure(alma)[1] == 1
+
+
+def test_an_outcome_is_no_part_of_a_pair(alma: ALMA, pair: list[str]) -> None:
+    outcome = alma.learn("dev", "Call the gateway", "success", "gRPC")
+    with pytest.raises(ConsolidationError, match="a pair is of two memories that were stated"):
+        judge_pair(alma, [pair[0], outcome.id], "keep")
 
 
 def test_a_pair_that_a_person_keeps_apart_is_never_merged_until_that_is_undone(alma: ALMA, pair: list[str]) -> None:

@@ -5,6 +5,7 @@ const TASK = "Test the login form";
 const ids = (memories) => memories.map((each) => each.id);
 const shownIds = (page) => page.locator("[data-id]").evaluateAll((links) => links.map((link) => link.dataset.id));
 const fact = (ask, text) => ask("POST", "memories", { kind: "domain_knowledge", agent: "helena", domain: "flows", fact: text });
+const relationRows = (page) => page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[2].innerText, row.cells[5].innerText]));
 const isThere = (ask, id) => ask("GET", `memories/${id}`).then(() => true, (error) => (error.status, false));
 
 export const flows = {
@@ -371,6 +372,40 @@ export const flows = {
     await person.sees(/^2 of /);
   },
 
+  "merges a pair that says the same after a look at what changes, and undoes it": async ({ person, page, ask }) => {
+    const { pairs } = await ask("GET", "review/pairs");
+    const [kept, other] = pairs[0].memories;
+    await person.open("review");
+    const shown = page.locator(".pairs > li").first();
+    for (const { fact } of [kept, other]) await person.sees(fact, shown);
+    await person.press(person.button("Merge", shown));
+    const dialog = page.getByRole("dialog");
+    await person.sees("Would keep this one", dialog);
+    for (const { fact } of [kept, other]) await person.sees(fact, dialog);
+    same(await isThere(ask, other.id), true);
+    await person.press(person.button("Merge", dialog));
+    await person.sees("Merged 2 memories");
+    same([await isThere(ask, kept.id), await isThere(ask, other.id)], [true, false]);
+    same((await ask("GET", "review/pairs")).total, pairs.length - 1);
+    await person.press(person.button(/^Undo u/));
+    await person.sees("Undone");
+    same((await ask("GET", "review/pairs")).pairs, pairs);
+    await shown.waitFor();
+  },
+
+  "keeps a pair apart, and takes that back": async ({ person, page, ask }) => {
+    const { pairs } = await ask("GET", "review/pairs");
+    await person.open("review");
+    await person.press(person.button("Keep apart"));
+    await person.sees("Kept apart");
+    await page.locator(".pairs").waitFor({ state: "detached" });
+    for (const { id } of pairs[0].memories) same(await isThere(ask, id), true);
+    same((await ask("GET", "review/pairs")).total, 0);
+    await person.press(person.button(/^Undo u/));
+    await person.sees("Undone");
+    await page.locator(".pairs").waitFor();
+  },
+
   "counts by day as the server does, and looks at some days": async ({ person, page, ask }) => {
     const stats = await ask("GET", "stats");
     await person.open("timeline");
@@ -407,6 +442,65 @@ export const flows = {
     await page.locator(".spot").first().waitFor();
     await person.press(person.link("Open the memory"));
     await page.waitForURL(/#\/memory\//);
+  },
+
+  "finds an entity by its name, and reads the memory behind a relation": async ({ person, page, ask }) => {
+    await person.open("search");
+    await person.press(person.link("Entities", page.getByRole("navigation", { name: "Views" })));
+    await person.write(person.box("Name"), "ali");
+    await page.waitForURL(/q=ali/);
+    await person.press(person.link("Alice"));
+    await page.getByRole("heading", { level: 1, name: "Alice" }).waitFor();
+    await page.locator("tbody summary").waitFor();
+    const { relations } = await ask("GET", "graph/timeline?entity=Alice");
+    same(await relationRows(page), relations.toReversed().map((each) => [each.properties.target, each.valid_to ? "ended" : "now"]));
+    await person.press(page.locator("tbody summary").first());
+    await person.sees("Alice writes from her Globex address.", page.locator("tbody"));
+    await page.reload();
+    await person.press(person.link("1 memory"));
+    await page.waitForURL(/#\/memory\//);
+    await person.sees("Alice left Acme Corp and joined Globex in March 2024.");
+  },
+
+  "shows which relations of an entity held on a day": async ({ person, page }) => {
+    await person.open("entities/Alice");
+    await page.locator("tbody tr").nth(1).waitFor();
+    await person.box("As of").fill("2024-02-29");
+    await page.waitForURL(/as_of=2024-02-29/);
+    await until(async () => JSON.stringify(await relationRows(page)) === JSON.stringify([["Acme Corp", "ended"]]), "Acme Corp");
+    await person.sees("→ works for", page.locator(".tree"));
+    await until(async () => JSON.stringify(await page.locator(".tree a").allInnerTexts()) === JSON.stringify(["Alice", "Acme Corp"]), "the list");
+    await page.reload();
+    await until(async () => JSON.stringify(await relationRows(page)) === JSON.stringify([["Acme Corp", "ended"]]), "a reload");
+    await person.box("As of").fill("2024-03-01");
+    await until(async () => JSON.stringify(await relationRows(page)) === JSON.stringify([["Globex", "now"]]), "Globex");
+    await person.press(person.link("All times"));
+    await page.locator("tbody tr").nth(1).waitFor();
+  },
+
+  "walks from an entity to those around it": async ({ person, page }) => {
+    await person.open("entities/Alice?as_of=2025-01-01");
+    await page.locator(".spot").nth(2).waitFor();
+    await person.link("Denver", page.locator(".tree")).waitFor();
+    same(await page.locator(".tree a").allInnerTexts(), ["Alice", "Globex", "Denver"]);
+    await person.press(page.locator(".drawing a").nth(1));
+    await page.getByRole("heading", { level: 1, name: "Globex" }).waitFor();
+    same(page.url().endsWith("?as_of=2025-01-01"), true);
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Alice" }).waitFor();
+  },
+
+  "shows a token the entities of its own user only": async ({ person, page, ask, context }) => {
+    const made = (user_id) => ask("POST", "tokens", { name: `${user_id}-${person.hand}`, projects: ["shop"], agent: "helena", user_id, rights: ["read"] });
+    await person.open("entities", (await made("mira")).secret);
+    await person.link("Project Heron").waitFor();
+    const other = Object.assign(new person.constructor(await context.newPage(), person), { token: (await made("noor")).secret });
+    await other.open("entities");
+    await other.link("Alice").waitFor();
+    same(await other.link("Project Heron").count(), 0);
+    await other.page.goto(await person.link("Project Heron").evaluate((link) => link.href));
+    await other.sees("there is no such entity that this token can read", other.page.getByRole("alert"));
+    same((await other.page.locator("body").innerText()).includes("Mira"), false);
   },
 
   "undoes to a record of the journal after a look at what changes": async ({ person, page, ask }) => {
@@ -499,7 +593,7 @@ export const flows = {
     await person.sees("Go to the search box", page.getByRole("dialog"));
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    for (const [letter, view] of [["m", "memories"], ["w", "strategies"], ["r", "review"], ["t", "timeline"], ["g", "graph"], ["j", "journal"], ["l", "live"], ["v", "service"], ["s", "search"]]) {
+    for (const [letter, view] of [["m", "memories"], ["w", "strategies"], ["r", "review"], ["t", "timeline"], ["g", "graph"], ["e", "entities"], ["j", "journal"], ["l", "live"], ["v", "service"], ["s", "search"]]) {
       await page.keyboard.press("g");
       await page.keyboard.press(letter);
       await page.waitForURL(new RegExp(`#/${view}`));

@@ -17,6 +17,8 @@ async function places(ask) {
     review: "review",
     timeline: "timeline",
     graph: "graph",
+    entities: "entities",
+    "a missing entity": "entities/none",
     journal: "journal",
     live: "live",
     service: "service",
@@ -33,6 +35,8 @@ async function places(ask) {
     rule: `memory/${rule.id}?task=${task}`,
     "graph of a rule": `graph/${rule.id}`,
     "graph of an outcome": `graph/${others[0].id}`,
+    "an entity": "entities/Alice",
+    "an entity of then": "entities/Globex?as_of=2025-01-01",
     ...Object.fromEntries(others.map((memory) => [memory.kind, `memory/${memory.id}`])),
   };
 }
@@ -127,6 +131,7 @@ export async function pictures(at, given) {
     ["review", "review"],
     ["timeline", "timeline"],
     ["graph", all["graph of a rule"]],
+    ["entities", all["an entity"]],
     ["memory", all.rule.replace(/\?.*/, "")],
   ]) {
     await page.evaluate((hash) => (location.hash = `#/${hash}`), place);
@@ -152,6 +157,7 @@ export async function copy({ page, context }, { address }) {
   };
   await page.goto(`${address}#/search`);
   await look("search");
+  seen.views = await page.getByRole("navigation", { name: "Views" }).innerText();
   for (const view of ["Memories", "Strategies", "Review", "Timeline", "Graph", "Journal"]) {
     await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }).click();
     await page.getByRole("heading", { level: 1, name: view }).waitFor();

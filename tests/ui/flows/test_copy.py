@@ -23,6 +23,7 @@ def test_a_copy_shows_what_is_stored_and_offers_no_act(browser: Browser, tmp_pat
     assert not seen.violations
     assert all(address.startswith(("file:", "data:")) for address in seen.requests)
     shown = seen.result["seen"]
+    assert "Entities" not in shown["views"]
     assert f"{stats.total} memories" in shown["memories"]
     assert str(stats.by_kind["outcome"]) in shown["search"]
     assert f"{stats.journal_records} records" in shown["journal"]

@@ -98,4 +98,4 @@ def test_pictures_of_the_guide_are_made(browser: Browser, tmp_path: Path) -> Non
         visit(
             browser, server, "pictures", {"viewport": {"width": 1040, "height": 680}, "colorScheme": "light"}, folder=str(folder)
         )
-    assert len(list(folder.glob("explorer_*.png"))) == 6
+    assert len(list(folder.glob("explorer_*.png"))) == 7

@@ -195,6 +195,10 @@ class Graph:
                     break
             return view.linked_entities(list(found))
 
+    def is_enabled(self) -> bool:
+        """Returns whether the configuration has `graph: {enabled: true}`, so that memories are read for entities whenever a method is called."""
+        return settings_of(self._room.store.blocks.get("graph")).enabled
+
     def stats(self, *, agent: str | None = None, user_id: str | None = None) -> dict[str, int]:
         """Returns the numbers of entities and of relations that the reader may see, past ones included."""
         with self._reading(agent, user_id) as view:

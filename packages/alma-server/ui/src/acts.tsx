@@ -155,7 +155,7 @@ export function undoTo(seq: number): void {
 const READ = 12;
 
 /** Memories by their texts; after the first of them, and where they cannot be read, by their ids. */
-function Ids({ ids }: { ids: string[] }): JSX.Element {
+export function Ids({ ids }: { ids: string[] }): JSX.Element {
   return (
     <ul class="ids">
       {ids.slice(0, 4 * READ).map((id, index) => (

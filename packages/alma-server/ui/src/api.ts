@@ -35,10 +35,23 @@ export interface Factors {
   weights: Record<string, number>;
 }
 
+export interface Entity extends Omit<Schemas["EntityAnswer"], "properties"> {
+  properties: { aliases?: string[] };
+}
+
+/** Relation of two entities: the names of both ends, and the ids of the memories behind it. */
+export interface Relation extends Omit<T.Answer<Schemas["RelationAnswer"]>, "properties"> {
+  properties: { source: string; target: string; evidence: string[] };
+}
+
 export interface ReviewItem {
   episode: T.EpisodeRecord;
   forecast: { rate: number; lower: number; upper: number; judged: number } | null;
 }
+
+/** Two memories that may say the same. `survivor` is the id of the one that a merge would keep. */
+export type UnsurePair = Omit<Schemas["UnsurePair"], "memories"> & { memories: Memory[] };
+export type UnsurePairs = { pairs: UnsurePair[]; total: number };
 
 export interface ReviewQueue {
   unjudged: ReviewItem[];
@@ -148,9 +161,20 @@ export const evidence = async (id: string, limit: number, signal?: AbortSignal) 
 export const episode = (id: string, signal?: AbortSignal) =>
   read<T.EpisodeRecord>(`episodes/${encodeURIComponent(id)}`, who(), signal);
 export const review = (signal?: AbortSignal) => read<ReviewQueue>("review", { agent: scope.value.agent, limit: 200 }, signal);
+export const pairs = (signal?: AbortSignal) => read<UnsurePairs>("review/pairs", { agent: scope.value.agent, limit: 20 }, signal);
 export const timeline = async (signal?: AbortSignal) => (await read<{ days: Day[] }>("timeline", { agent: scope.value.agent }, signal)).days;
 export const journal = (after: number, limit: number, signal?: AbortSignal) =>
   read<T.Answer<Schemas["Journal"]>>("journal", { after, limit }, signal);
+export const hasGraph = async (signal?: AbortSignal) => (await read<Schemas["GraphState"]>("graph", who(), signal)).available;
+export const entities = async (words: string, limit: number, signal?: AbortSignal) =>
+  (await read<{ entities: Entity[] }>("graph/entities", { ...who(), words, limit }, signal)).entities;
+export const entity = (name: string, signal?: AbortSignal) => read<Entity>("graph/entity", { ...who(), name }, signal);
+/** Returns the relations that held at a time, newest first; those that hold now without one. */
+export const relations = async (id: string, asOf?: string, signal?: AbortSignal) =>
+  (await read<{ relations: Relation[] }>("graph/relations", { ...who(), entity: id, as_of: asOf }, signal)).relations;
+/** Returns all relations of an entity, past and present, newest first. */
+export const allRelations = async (id: string, signal?: AbortSignal) =>
+  (await read<{ relations: Relation[] }>("graph/timeline", { ...who(), entity: id }, signal)).relations.toReversed();
 export const whoami = (signal?: AbortSignal) => read<Schemas["WhoAmI"]>("/v1/whoami", {}, signal);
 export const version = (signal?: AbortSignal) => read<Schemas["Version"]>("/version", {}, signal);
 export const ready = (signal?: AbortSignal) => read<Schemas["Status"]>("/health/ready", {}, signal);
@@ -208,6 +232,8 @@ export const signal = (id: string, agent: string, given: T.FeedbackSignal) =>
   call((to) => to.recordFeedback({ memoryId: id, agent, userId: scope.value.user ?? null, signal: given }));
 export const settle = (agent: string, episodeId: string, outcome: "success" | "failure" | "partial" | "unverified") =>
   call((to) => to.settle({ agent, userId: scope.value.user ?? null, episodeId, outcome }));
+export const judgePair = async (ids: string[], verdict: "merge" | "keep") =>
+  (await write<{ seq: number }>("POST", "review/pairs:judge", { memory_ids: ids, verdict })).seq;
 export const createToken = (options: T.CreateTokenOptions) => call((to) => to.tokens.create(options));
 export const revokeToken = (name: string) => call((to) => to.tokens.revoke(name));
 export const addWebhook = (url: string) => call((to) => to.webhooks.add({ url } as T.AddWebhookOptions));

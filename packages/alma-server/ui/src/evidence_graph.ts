@@ -8,8 +8,8 @@ export interface Node {
   verdict: string | undefined;
   /** Steps from the middle. */
   ring: number;
-  /** Memory of that id to look at; a way that has no rule yet has none. */
-  isMemory: boolean;
+  /** What its id is of: a way that has no rule yet has no memory. */
+  to: "memory" | "way" | "entity";
   /** Node by which it was reached, and how the two belong together. */
   from: string | undefined;
   edge: string;
@@ -41,14 +41,14 @@ class Graph {
 
   addMemory(memory: api.Memory, from: string | undefined, edge: string, ring: number): void {
     const verdict = memory.kind === "outcome" ? memory.outcome : undefined;
-    this.add({ id: memory.id, kind: memory.kind, label: headline(memory), verdict, ring, isMemory: true, from, edge, more: 0 });
+    this.add({ id: memory.id, kind: memory.kind, label: headline(memory), verdict, ring, to: "memory", from, edge, more: 0 });
   }
 
   addWay(way: api.Way, from: string, edge: string, ring: number): string {
     const rule = ruleOf(way);
     const kind = way.anti_pattern_id && !way.heuristic_id ? "anti_pattern" : "heuristic";
     const id = rule ?? way.id;
-    this.add({ id, kind, label: way.strategy, verdict: undefined, ring, isMemory: Boolean(rule), from, edge, more: 0 });
+    this.add({ id, kind, label: way.strategy, verdict: undefined, ring, to: rule ? "memory" : "way", from, edge, more: 0 });
     return id;
   }
 

@@ -11,6 +11,7 @@ export const PLACES: [letter: string, view: string, name: string][] = [
   ["r", "review", "Review"],
   ["t", "timeline", "Timeline"],
   ["g", "graph", "Graph"],
+  ["e", "entities", "Entities"],
   ["j", "journal", "Journal"],
   ["l", "live", "Live"],
   ["v", "service", "Service"],

@@ -1,6 +1,6 @@
 import "uplot/dist/uPlot.min.css";
 import "./theme.css";
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { type ComponentType, type JSX, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Confirmation, Toast, undoLast } from "./acts.js";
@@ -12,6 +12,7 @@ import { go, home, href, hrefWith, route, scope } from "./router.js";
 import { end, exchangeCode, session } from "./session.js";
 import { type Theme, theme } from "./theme.js";
 import { Door } from "./views/door.js";
+import { Entities } from "./views/entities.js";
 import { Graph } from "./views/graph.js";
 import { Journal } from "./views/journal.js";
 import { Live } from "./views/live.js";
@@ -33,13 +34,18 @@ const VIEWS: Record<string, ComponentType> = {
   review: Review,
   timeline: Timeline,
   graph: Graph,
+  entities: Entities,
   journal: Journal,
   live: Live,
   service: Service,
 };
 /** Views that need a server. */
 const OF_SERVER = new Set(["live", "service"]);
-const PLACES_HERE = PLACES.filter(([, view]) => !(api.isReadOnly && OF_SERVER.has(view)));
+/** True where the server has entities to show. */
+const hasGraph = signal(false);
+const placesHere = computed(() =>
+  PLACES.filter(([, view]) => (view === "entities" ? hasGraph.value : !(api.isReadOnly && OF_SERVER.has(view)))),
+);
 
 const isHelpOpen = signal(false);
 
@@ -57,6 +63,7 @@ function Page(): JSX.Element {
     isFirst.current = false;
   }, [view, id]);
   useEffect(() => {
+    hasGraph.value = false;
     home.value = undefined; // another token may reach other projects
   }, [session.value]);
   useKeys({
@@ -150,8 +157,12 @@ function Top(): JSX.Element {
 function Navigation(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { view } = route.value;
+  const graph = useAsked(!api.isReadOnly && scope.value.project ? JSON.stringify([scope.value, "graph"]) : null, api.hasGraph);
+  useEffect(() => {
+    if (graph.answer !== undefined) hasGraph.value = graph.answer;
+  }, [graph.answer]);
   useEffect(() => setOpen(false), [route.value]);
-  const here = PLACES_HERE.find(([, place]) => place === view || (view === "memory" && place === "memories"));
+  const here = placesHere.value.find(([, place]) => place === view || (view === "memory" && place === "memories"));
   return (
     <nav class="places" aria-label="Views">
       <button type="button" class="places-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -161,7 +172,7 @@ function Navigation(): JSX.Element {
         </svg>
       </button>
       <ul class={isOpen ? "is-open" : undefined}>
-        {PLACES_HERE.map((place) => (
+        {placesHere.value.map((place) => (
           <li>
             <a href={href(place[1])} aria-current={place === here ? "page" : undefined}>
               {place[2]}
@@ -202,7 +213,7 @@ function Help(): JSX.Element {
               <td>{does}</td>
             </tr>
           ))}
-          {PLACES_HERE.map(([letter, , name]) => (
+          {placesHere.value.map(([letter, , name]) => (
             <tr>
               <th scope="row">
                 <kbd>g</kbd>

@@ -213,6 +213,16 @@ export function Select(props: {
   );
 }
 
+/** Choice of a day, as `2026-11-30`; "" for none. */
+export function DayBox({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }): JSX.Element {
+  return (
+    <label class="select">
+      <span>{label}</span>
+      <input type="date" value={value} onChange={(event) => onChange(event.currentTarget.value)} />
+    </label>
+  );
+}
+
 /** Returns the agent that a question is asked for: the one that was picked, else the first there is. */
 export function useAgent(agents: Asked<string[]>): string | undefined {
   return scope.value.agent ?? agents.answer?.find((name) => !name.startsWith("user:"));

@@ -31,6 +31,7 @@ function answerTo(path: string, query: URLSearchParams): unknown {
   if (path === "stats") return stats(query.get("agent"));
   if (path === "memories") return list(query);
   if (path === "retrieve") return undefined;
+  if (path === "review/pairs") return { pairs: [], total: 0 }; // they need a server
   if (path === "review") return review(query.get("agent"));
   if (path === "timeline") return answers[query.get("agent") ? `timeline?agent=${query.get("agent")}` : "timeline"];
   if (path === "strategies") return answers[`strategies?agent=${query.get("agent")}&limit=1000`]; // of all tasks: a snapshot cannot compare texts

@@ -20,7 +20,8 @@ KEEP_APART = "keep_apart"
 
 
 class UnsurePair(TypedDict):
-    """Two memories that may say the same: their ids, joined by "/" in `id`, whose they are, their texts, and why nobody merged them."""
+    """Two memories that may say the same: their ids, joined by "/" in `id`, whose they are, their texts, why nobody merged them, and the id of the
+    one that would stay."""
 
     id: str
     ids: list[str]
@@ -29,6 +30,7 @@ class UnsurePair(TypedDict):
     user_id: str | None
     texts: list[str]
     reason: str
+    survivor: str
 
 
 def list_unsure(alma: ALMA, agent: str | None = None, limit: int = 20) -> tuple[list[UnsurePair], int]:
@@ -116,4 +118,5 @@ def _show(one: Stated, other: Stated) -> UnsurePair:
         user_id=first.memory.user_id,
         texts=[first.shown, second.shown],
         reason="their words leave open whether they say the same" if said is Verdict.UNSURE else said.value,
+        survivor=choose_survivor([first.memory, second.memory])[0].id,
     )

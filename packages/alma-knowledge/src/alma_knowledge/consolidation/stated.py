@@ -52,8 +52,10 @@ def text_fields(memory: AnyMemory) -> tuple[str, ...]:
 
 
 def read_stated(memory: AnyMemory) -> Stated | None:
-    """Returns a memory as it is compared; `None` for one that is never merged: suspicious, learned from outcomes, or a lesson, which goes with
-    the outcomes that it was made of."""
+    """Returns a memory as it is compared; `None` for one that is never merged: an outcome, a conversation, suspicious, learned from outcomes, or a
+    lesson, which goes with the outcomes that it was made of."""
+    if not isinstance(memory, CustomMemory) and memory.kind not in _TEXTS:
+        return None
     if memory.metadata.get(FLAGGED) or memory.metadata.get("learned") or is_lesson_id(memory.id):
         return None
     fields: Mapping[str, Any] = memory.fields if isinstance(memory, CustomMemory) else {}

@@ -10,6 +10,7 @@ from alma_server.routes import (
     legacy,
     memories,
     overview,
+    pairs,
     record,
     transfer,
     upkeep,
@@ -23,6 +24,7 @@ __all__ = ["all_routers", "legacy"]
 def all_routers() -> list[APIRouter]:
     """Returns the routers that are mounted under `/v1`."""
     of_projects = [
-        module.router for module in (ask, record, memories, episodes, upkeep, overview, workflows, graph, webhooks, transfer)
+        module.router
+        for module in (ask, record, memories, episodes, upkeep, overview, pairs, workflows, graph, webhooks, transfer)
     ]
     return [*of_projects, transfer.jobs_router, admin.router, overview.store_router]

@@ -232,6 +232,34 @@ def forgotten_by(reports: list[ForgetReport], *, unknown: list[str], dry_run: bo
     )
 
 
+class UnsurePair(Answer):
+    """Two memories that may say the same, the older first, and why nobody merged them. `survivor` is the id of the one that a merge would keep."""
+
+    id: str
+    memories: list[AnyMemory]
+    reason: str
+    survivor: str
+
+
+class UnsurePairs(Answer):
+    """Pairs that a person may judge, and how many there are in all."""
+
+    pairs: list[UnsurePair]
+    total: int
+
+
+class JudgedPair(Answer):
+    """Journal record of a verdict on a pair."""
+
+    seq: int
+
+
+class GraphState(Answer):
+    """Whether a project has a graph. It has none without the package alma-graph, nor before anything was read or stated."""
+
+    available: bool
+
+
 class EntityAnswer(Answer):
     """Entity of a graph. `properties` have its other names as `aliases`."""
 

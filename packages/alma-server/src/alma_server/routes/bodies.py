@@ -319,6 +319,13 @@ class Release(Body):
     memory_ids: Annotated[Names, Field(min_length=1)]
 
 
+class JudgePair(Body):
+    """Verdict of a person on two memories that may say the same."""
+
+    memory_ids: Annotated[Names, Field(min_length=2, max_length=2)]
+    verdict: Literal["merge", "keep"]
+
+
 class Undo(Body):
     """Journal record to go back to. Nothing is undone unless `dry_run` is false."""
 

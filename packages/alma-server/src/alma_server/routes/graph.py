@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from alma.errors import MemoryNotFoundError
+from alma.errors import MemoryNotFoundError, MissingDependencyError
 from alma_server.asking import AskedDep
 from alma_server.routes.answers import (
     EntityAnswer,
     EntityList,
+    GraphState,
     PageOfEntity,
     RelationAnswer,
     RelationList,
@@ -32,6 +33,21 @@ router = APIRouter(prefix="/projects/{project}", tags=["graph"])
 EntityName = Annotated[Line, Query()]
 Optional = Annotated[Line | None, Query()]
 Then = Annotated[datetime | None, Query()]
+
+
+@router.get("/graph", operation_id="graph_state")
+async def graph_state(asked: AskedDep, reader: ReaderDep) -> GraphState:
+    """Returns whether there is a graph to look at: memories are read for entities here, or the token sees an entity."""
+    asked.require("read")
+
+    def call(alma: "ALMA") -> GraphState:
+        try:
+            graph = alma.graph
+        except MissingDependencyError:
+            return GraphState(available=False)
+        return GraphState(available=graph.is_enabled() or graph.stats(agent=reader.agent, user_id=reader.user)["entities"] > 0)
+
+    return await asked.read(call)
 
 
 @router.get("/graph/entities", operation_id="entities")

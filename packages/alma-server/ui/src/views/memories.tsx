@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { act, forgetMemory, undoable } from "../acts.js";
 import * as api from "../api.js";
 import { useAsked } from "../asked.js";
-import { Answer, Box, Empty, Head, Kind, MemoryLink, Select, Time, Verdict } from "../parts.js";
+import { Answer, Box, DayBox, Empty, Head, Kind, MemoryLink, Select, Time, Verdict } from "../parts.js";
 import { go, hrefWith, param, scope } from "../router.js";
 import { Inline, Stored, Suspicious } from "../text.js";
 import { BUILT_IN, count, headline, kindName, many, particulars, percent, spaced } from "../words.js";
@@ -33,7 +33,7 @@ export function Memories(): JSX.Element {
         <Box label="Words" isSearch verb="Find" value={q} onSend={(words) => set({ q: words })} />
         <Select label="Kind" value={kind} onChange={(value) => set({ kind: value })} options={[["", "All kinds"], ...[...BUILT_IN, ...own].map((name): [string, string] => [name, kindName(name, 2)])]} />
         <Select label="Status" value={status} onChange={(value) => set({ status: value })} options={STATUSES} />
-        <Since value={since} onChange={(value) => set({ since: value })} />
+        <DayBox label="Since" value={since} onChange={(value) => set({ since: value })} />
         <Select
           label="Order"
           value={order}
@@ -193,15 +193,6 @@ function RecordOf({ memory }: { memory: api.Memory }): JSX.Element {
 /** Lets a memory out of quarantine. */
 export function releaseMemory(memory: api.Memory): void {
   void act(() => undoable(() => api.release([memory.id]), "Released from quarantine"));
-}
-
-function Since({ value, onChange }: { value: string; onChange: (value: string) => void }): JSX.Element {
-  return (
-    <label class="select">
-      <span>Since</span>
-      <input type="date" value={value} onChange={(event) => onChange(event.currentTarget.value)} />
-    </label>
-  );
 }
 
 function shownColumns(): Column[] {

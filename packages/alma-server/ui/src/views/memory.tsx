@@ -125,7 +125,8 @@ function Shown({ memory, isQuarantined }: FoundMemory): JSX.Element {
   );
 }
 
-function Numbers({ memory }: { memory: api.Memory }): JSX.Element {
+/** Numbers of a memory: its record, confidence, owner and times. */
+export function Numbers({ memory }: { memory: api.Memory }): JSX.Element {
   const rule = memory.kind === "heuristic" || memory.kind === "anti_pattern" ? memory : undefined;
   const tries = rule?.occurrence_count ?? 0;
   return (

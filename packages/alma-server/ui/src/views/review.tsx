@@ -9,6 +9,7 @@ import { Answer, Empty, Figures, Head, Time, Verdict } from "../parts.js";
 import { go, href, hrefWith, param, scope } from "../router.js";
 import { Inline, Stored } from "../text.js";
 import { count, many, percent, range } from "../words.js";
+import { Pairs } from "./pairs.js";
 
 const VERDICTS = [
   ["s", "success", "Success"],
@@ -17,27 +18,36 @@ const VERDICTS = [
   ["u", "unverified", "Not judged"],
 ] as const;
 
-/** Episodes that a person's verdict helps most, one after the other. */
+/** Episodes that a person's verdict helps most, one after the other, and pairs of memories that may say the same. */
 export function Review(): JSX.Element {
   const asked = useAsked(JSON.stringify([scope.value, "review"]), api.review);
+  const pairs = useAsked(JSON.stringify([scope.value, "pairs"]), api.pairs);
   return (
     <>
       <Head title="Review" note="Your verdict counts more than an agent's own. Those from which most is learned come first." />
       <Answer asked={asked} rows={8}>
         {(queue) => {
           const items = [...queue.unjudged, ...queue.surprising];
-          if (!items.length) {
-            return (
-              <Empty title="There is nothing to judge.">
-                <p>Episodes that ended without a verdict, or otherwise than forecast, come here.</p>
-              </Empty>
-            );
-          }
           const at = Math.max(0, items.findIndex((item) => item.episode.id === param("episode")));
-          return <Queue items={items} at={at} queue={queue} />;
+          return (
+            <>
+              {items.length > 0 && <Queue items={items} at={at} queue={queue} />}
+              <Answer asked={pairs} rows={3}>
+                {(found) => (found.pairs.length ? <Pairs found={found} /> : !items.length && <Nothing />)}
+              </Answer>
+            </>
+          );
         }}
       </Answer>
     </>
+  );
+}
+
+function Nothing(): JSX.Element {
+  return (
+    <Empty title="There is nothing to judge.">
+      <p>Episodes that ended without a verdict, or otherwise than forecast, come here, and memories that may say the same.</p>
+    </Empty>
   );
 }
 
