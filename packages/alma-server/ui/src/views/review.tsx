@@ -15,7 +15,7 @@ const VERDICTS = [
   ["s", "success", "Success"],
   ["f", "failure", "Failure"],
   ["p", "partial", "In part"],
-  ["u", "unverified", "Not judged"],
+  ["x", "unverified", "Not judged"],
 ] as const;
 
 /** Episodes that a person's verdict helps most, one after the other, and pairs of memories that may say the same. */
