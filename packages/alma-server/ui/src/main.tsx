@@ -191,7 +191,7 @@ const KEYS: [string, string][] = [
   ["e", "Edit the memory that is open"],
   ["x", "Archive the memory that is open"],
   ["u", "Undo what was done last"],
-  ["s  f  p  u  n", "In Review: success, failure, in part, not judged, next"],
+  ["s  f  p  x  n", "In Review: success, failure, in part, not judged, next"],
   ["?", "This list"],
 ];
 
