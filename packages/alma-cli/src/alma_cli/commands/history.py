@@ -67,15 +67,13 @@ def _records(alma: "ALMA", limit: int) -> Iterator[dict[str, Any]]:
 
 def _subjects(entry: "Entry") -> dict[str, str]:
     """Returns the memories, and other things, that a call changed: the id of each, and its words where the journal record has them."""
-    from alma.journal import PURGE, entity
-
     subjects: dict[str, str] = {}
     for change in entry.changes:
         row = change.after or change.before or {}
         body = row.get("body", {})
         words = row.get("text") or body.get("way") or body.get("task") or ""
-        if change.table != PURGE:
-            name = entity(change.table, change.key).removeprefix("record/")
+        if change.table != "purge":
+            name = change.key.rpartition("/")[0] if change.table == "passage" else change.key
             subjects[name] = subjects.get(name) or words
     return subjects
 

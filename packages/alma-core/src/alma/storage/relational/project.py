@@ -68,7 +68,8 @@ class SQLProject(Lookups):
 
     def learned_seq(self) -> int:
         """The newest journal record that may change what is learned, 0 if there is none."""
-        return next((learned for *_, learned in self._look("project_ends")), 0)
+        with self._database.reading() as session:
+            return next((learned for *_, learned in session.all("project_ends", {"project": self._find(session)})), 0)
 
     def moment(self) -> AbstractContextManager[object]:
         """A consistent read: inside, this thread sees one state of the database."""
@@ -96,8 +97,8 @@ class SQLProject(Lookups):
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
-        with self._reading() as view:
-            return self._all_partitions(view.session, view.project).by_row
+        with self._database.reading() as session:
+            return self._all_partitions(session, self._find(session)).by_row
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
