@@ -77,6 +77,7 @@ def test_capitals_that_say_nothing_are_no_names(text: str) -> None:
         "Maybe Carol reviewed #12.",
         "Carol didn't review #12.",
         "Please ask whether Carol fixed #12.",
+        "Neither Eva nor Harry works for Globex.",
         "Nobody works for Globex.",
         "Nothing depends on Redis.",
         "Everyone works for Globex.",
@@ -155,3 +156,7 @@ def test_rules_read_a_text_where_the_model_fails(caplog: pytest.LogCaptureFixtur
 def test_a_configuration_is_one() -> None:
     with pytest.raises(ConfigurationError, match="must be an ExtractionConfig"):
         EntityExtractor({"provider": "openai"})
+
+
+def test_a_name_of_two_words_that_begins_a_sentence_is_whole_in_its_relation() -> None:
+    assert relations("Ann Smith works for Acme.") == {("Ann Smith", "WORKS_FOR", "Acme")}

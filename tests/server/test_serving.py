@@ -152,7 +152,7 @@ def test_what_is_safe_or_asked_for_is_served(given: dict[str, object]) -> None:
 @pytest.mark.parametrize("off", ["no", "off", "false"])
 def test_switches_of_the_block_are_written_as_yaml_has_them(off: str, tmp_path: Path) -> None:
     with serving(tmp_path, config=f"  server: {{legacy: {off}, insecure_public: {off}}}\n") as server, server.client() as client:
-        assert client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == 404
+        assert client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == 405
         assert server.stop()[1] == ""
 
 

@@ -81,7 +81,7 @@ _PATTERNS = [(name, re.compile(pattern), source, target) for name, pattern, sour
 TYPES = tuple(dict.fromkeys(name for name, *_ in _TABLE if name != "LEADS_AT"))
 
 STATES_NOTHING = re.compile(
-    r"\?|n['’]t\b|\b(?:not|never|no longer|without|if|unless|whether|maybe|perhaps|might|would|could|should|will|wants?|thinks?|asked|hopes?|plans?"
+    r"\?|n['’]t\b|\b(?:not|never|nor|no longer|without|if|unless|whether|maybe|perhaps|might|would|could|should|will|wants?|thinks?|asked|hopes?|plans?"
     r"|let)\b",
     re.IGNORECASE,
 )
