@@ -81,9 +81,12 @@ def test_capitals_that_say_nothing_are_no_names(text: str) -> None:
         "Nobody works for Globex.",
         "Nothing depends on Redis.",
         "Everyone works for Globex.",
+        "I doubt that Eva works for Globex.",
+        "It is false that Eva works for Globex.",
+        "Eva denied that Harry works for Globex.",
     ],
 )
-def test_what_is_negated_asked_or_uncertain_states_no_relation(text: str) -> None:
+def test_what_is_denied_doubted_asked_or_wished_states_no_relation(text: str) -> None:
     assert relations(text) == set()
 
 

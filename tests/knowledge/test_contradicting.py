@@ -50,17 +50,6 @@ def test_the_newer_fact_comes_first_and_the_other_is_marked(alma: ALMA, clock: F
     assert second.endswith("(a newer note says otherwise)")
 
 
-def test_the_newer_of_two_values_that_are_not_seen_to_contradict_comes_first(alma: ALMA, clock: FixedClock) -> None:
-    for mode in ("dark", "light"):
-        clock.advance(days=1)
-        alma.add_user_preference("ann", "ui", f"I prefer {mode} mode")
-
-    found = alma.retrieve("Set up the dark mode of the page", "dev", user_id="ann")
-
-    assert [one.preference for one in found.preferences] == ["I prefer light mode", "I prefer dark mode"]
-    assert found.contradictions == ()
-
-
 def test_another_port_is_another_value(alma: ALMA, clock: FixedClock) -> None:
     ports = [fact(alma, clock, 0, fact=f"The API listens on port {port}") for port in (8080, 9090)]
 

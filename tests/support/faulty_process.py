@@ -10,6 +10,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -107,8 +108,8 @@ def _arm(asked: Mapping[str, Any]) -> None:
 
 
 def _tell_error(error: BaseException, tell: Callable[..., None]) -> None:
-    if isinstance(error, SystemError) and "without setting an exception" in str(error):
-        error = MemoryError(str(error))  # numpy's C code can leave it at that when it gets no memory
+    if isinstance(error, SystemError) and re.search("without( setting an)? exception", str(error)):
+        error = MemoryError(str(error))  # numpy's C code, and Python's own stack, can leave it at that when they get no memory
     is_ours = isinstance(error, (AlmaError, MemoryError))
     tell("error" if is_ours else "foreign", f"{type(error).__name__}: {error}")
 

@@ -38,7 +38,9 @@ def _row(item: "Recalled") -> tuple[str, ...]:
 
 
 def _way_row(way: "StrategyRecord") -> tuple[str, ...]:
-    return (way.tag or "", f"{one_line(way.strategy)}\n  {way.record(None)}", *[""] * (len(_COLUMNS) - 2))
+    from alma.types.strategies import UNNAMED
+
+    return (way.tag or "", f"{one_line(way.strategy) or UNNAMED}\n  {way.record(None)}", *[""] * (len(_COLUMNS) - 2))
 
 
 def summary_of(memory: "AnyMemory") -> str:

@@ -3,12 +3,11 @@
 Memories are named by their place in the slice.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
-from alma.text import normalised, one_line, shortened, spelt
+from alma.text import one_line, shortened
 from alma.types.memories import DomainKnowledge, UserPreference
 from alma.types.provenance import is_vouched_for
 from alma.types.recalled import Contradiction, Disputes
@@ -23,40 +22,22 @@ SHORT = 120
 
 
 def find_contradictions(memories: Sequence[Claimed]) -> Disputes:
-    """Returns the contradictions among ranked memories, and their order: of those that contradict each other, or differ in one word, the preferred
-    one comes first."""
+    """Returns the contradictions among ranked memories, and their order: of those that contradict each other the preferred one comes first."""
     claimed = dict(enumerate(memories))
     conflicts = {
         (one, other): found
         for one, other in combinations(claimed, 2)
         if (found := _conflict(claimed[one], claimed[other])) is not None
     }
-    best_first = sorted(claimed, key=lambda place: _standing(claimed[place]), reverse=True)
+    best_first = sorted(
+        {place for pair in conflicts for place in pair}, key=lambda place: _standing(claimed[place]), reverse=True
+    )
     beaten = _beaten(best_first, conflicts)
     return Disputes(
         pairs=[_pair(claimed, one, other, found, beaten) for (one, other), found in conflicts.items()],
         beaten={claimed[place].id: (_why(claimed[by], claimed[place]), claimed[by].id) for place, by in beaten.items()},
-        order=[claimed[place].id for place in _placed(list(claimed), best_first, {*conflicts, *_find_variants(claimed)}, beaten)],
+        order=[claimed[place].id for place in _placed(list(claimed), best_first, conflicts, beaten)],
     )
-
-
-def _find_variants(claimed: Mapping[int, Claimed]) -> Iterator[tuple[int, int]]:
-    """Yields the pairs of one domain or category that differ in one word, as two values of one thing do: whether or not they contradict."""
-    subjects = {place: _subject_of(memory) for place, memory in claimed.items()}
-    words = {place: Counter(normalised(_said(memory)).split()) for place, memory in claimed.items()}
-    for one, other in combinations(claimed, 2):
-        gone, come = words[one] - words[other], words[other] - words[one]
-        if subjects[one] == subjects[other] and gone.total() == come.total() == 1:
-            yield one, other
-
-
-def _subject_of(memory: Claimed) -> tuple[str, str, str | None, str]:
-    label = memory.domain if isinstance(memory, DomainKnowledge) else memory.category
-    return memory.kind, memory.agent, memory.user_id, spelt(label)
-
-
-def _said(memory: Claimed) -> str:
-    return memory.fact if isinstance(memory, DomainKnowledge) else memory.preference
 
 
 def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
@@ -111,11 +92,11 @@ def _why(preferred: Claimed, other: Claimed) -> Why:
 
 
 def _placed(
-    order: Sequence[int], best_first: Sequence[int], pairs: Iterable[tuple[int, int]], beaten: Mapping[int, int]
+    order: Sequence[int], best_first: Sequence[int], conflicts: Iterable[tuple[int, int]], beaten: Mapping[int, int]
 ) -> list[int]:
-    """The same places: those of memories that contradict each other, or differ in one word, are filled with the preferred ones first."""
+    """The same places: those of memories that contradict each other are filled with the preferred ones first."""
     groups: dict[int, set[int]] = {}
-    for one, other in pairs:
+    for one, other in conflicts:
         joined = groups.get(one, {one}) | groups.get(other, {other})
         groups |= dict.fromkeys(joined, joined)
     rank = {row: (row in beaten, place) for place, row in enumerate(best_first)}

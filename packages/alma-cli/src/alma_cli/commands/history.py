@@ -71,7 +71,8 @@ def _subjects(entry: "Entry") -> dict[str, str]:
     for change in entry.changes:
         row = change.after or change.before or {}
         body = row.get("body", {})
-        words = row.get("text") or body.get("way") or body.get("task") or ""
+        given = (row.get("text"), body.get("way"), body.get("task"))  # a record of a package may hold anything there
+        words = next((one for one in given if isinstance(one, str) and one), "")
         if change.table != "purge":
             name = change.key.rpartition("/")[0] if change.table == "passage" else change.key
             subjects[name] = subjects.get(name) or words

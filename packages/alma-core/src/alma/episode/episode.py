@@ -309,8 +309,8 @@ class Episode:
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
     """Returns the exposures of a slice, in rank order: of its memories, then of its ways that are no rules, by the newest outcome behind each."""
     ways = [(way.id, way.tag, way.expected) for way in memories.strategies if way.tag is not None and way.rule == TRIED]
-    told = {memory_id for memory_id, _, _ in ways}
-    shown = (item for item in memories.recalled if item.memory.id not in told or says_more(item.memory, told))
+    told, errors = {memory_id for memory_id, _, _ in ways}, {way.why_bad for way in memories.strategies}
+    shown = (item for item in memories.recalled if item.memory.id not in told or says_more(item.memory, told, errors))
     items = [(item.memory.id, item.tag, item.score) for item in shown]
     return tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)

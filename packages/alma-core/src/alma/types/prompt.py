@@ -41,7 +41,6 @@ def fitted(
     items: Sequence[Recalled],
     ways: Sequence[StrategyRecord] = (),
     *,
-    unnamed: StrategyRecord | None = None,
     now: datetime,
     max_tokens: int,
     count_tokens: TokenCounter,
@@ -50,17 +49,12 @@ def fitted(
     """Returns the items and the ways that a prompt of at most `max_tokens` includes, in their order and with the turns that it shows, and its
     text, "" if nothing fits.
 
-    Ways come first, then the record of attempts that are `unnamed`, and better items before others. What a way already tells of is left out: the
-    rule that it is, and the outcomes behind it. Of outcomes that differ in numbers alone, the best stands for all.
+    Ways come first, and better items before others. What a way already tells of is left out: the rule that it is, and the outcomes behind it. Of
+    outcomes that differ in numbers alone, the best stands for all.
     """
     _check_budget(max_tokens, count_tokens)
     kept_ways = _fitting_ways(ways, now, max_tokens, count_tokens)
-    tried = way_lines(kept_ways, now)
-    alone = None if unnamed is None else _without_told_error(unnamed, kept_ways)
-    line = "" if alone is None else alone.line(now, parts_of(items[0].tag)[0] if items else "")
-    if alone is not None and count_tokens(_assemble({}, (), [*tried, line])) <= max_tokens:
-        tried.append(line)
-    rest = _untold(items, ways, kept_ways, unnamed, timeline)
+    rest = _untold(items, ways, kept_ways, timeline)
     rest = without_repeats(rest) if timeline is None else rest
     made: dict[int, tuple[Recalled, str]] = {}  # holds the items, so that no id is used again
 
@@ -72,7 +66,7 @@ def fitted(
     def text_of(chosen: Mapping[str, Recalled]) -> str:
         shown = in_time_order(chosen, timeline)
         notes = {tag: line_of(item) for tag, item in shown.items()}
-        return _assemble(notes, dates(shown, timeline, now), tried)
+        return _assemble(notes, dates(shown, timeline, now), way_lines(kept_ways, now))
 
     kept = packed(rest, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
     rules = {way.id for way in kept_ways if way.rule != TRIED}
@@ -100,28 +94,17 @@ def _fitting_ways(
     return tuple(kept)
 
 
-def _without_told_error(unnamed: StrategyRecord, ways: Sequence[StrategyRecord]) -> StrategyRecord:
-    is_told = any(way.why_bad == unnamed.why_bad for way in ways)
-    return unnamed.model_copy(update={"why_bad": None}) if is_told else unnamed
-
-
 def _untold(
-    items: Sequence[Recalled],
-    ways: Sequence[StrategyRecord],
-    kept: Sequence[StrategyRecord],
-    unnamed: StrategyRecord | None,
-    timeline: Timeline | None,
+    items: Sequence[Recalled], ways: Sequence[StrategyRecord], kept: Sequence[StrategyRecord], timeline: Timeline | None
 ) -> Sequence[Recalled]:
     """The items that no way tells of. Where a question is about times, outcomes have dates, which ways have not."""
     told = {way.id for way in ways if way.rule != TRIED}
+    errors = {way.why_bad for way in kept}
     if timeline is None:
-        told.update(*(way.outcome_ids for way in kept))
-    if timeline is None and unnamed is not None:
-        errors = {way.why_bad for way in (*kept, unnamed)}
-        told.update(
-            memory.id for item in items if _says_error_alone(memory := item.memory, errors) and memory.id in unnamed.outcome_ids
-        )
-    is_told = [item.memory.id in told and not says_more(item.memory, told) for item in items]
+        told.update(*(way.outcome_ids for way in kept if way.strategy))
+        alone = {one for way in kept if not way.strategy for one in way.outcome_ids}
+        told.update(item.memory.id for item in items if item.memory.id in alone and _says_error_alone(item.memory, errors))
+    is_told = [item.memory.id in told and not says_more(item.memory, told, errors) for item in items]
     return [item for item, known in zip(items, is_told, strict=True) if not known and (item.is_near or timeline is not None)]
 
 
@@ -132,10 +115,14 @@ def _says_error_alone(memory: Memory, errors: Collection[str | None]) -> bool:
     return memory.error_message is not None and memory.error_message in errors and not memory.user_feedback
 
 
-def says_more(memory: Memory, told: Collection[str]) -> bool:
-    """Returns True for an outcome that says what failed in its attempt, unless ways tell of these failures: `told` are the outcomes behind them."""
+def says_more(memory: Memory, told: Collection[str], errors: Collection[str | None]) -> bool:
+    """Returns True for an outcome that says what failed in its attempt, unless ways tell of each of these failures: `told` are the outcomes behind
+    these ways, `errors` those that they state."""
     said = memory.metadata.get(ATTEMPT)
-    return isinstance(said, dict) and bool(said.get("failed")) and not set(said.get("failed_ids", ("",))).issubset(told)
+    if not isinstance(said, dict) or not said.get("failed"):
+        return False
+    steps = said.get("failed_steps") or [("", "")]
+    return not all(step in told and error in errors for step, error in steps)
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:

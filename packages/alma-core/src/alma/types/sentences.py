@@ -95,8 +95,8 @@ def describe_record(
     said += where + (f" ({', '.join(parts)})" if parts else "")
     if 1 < last_run < trials:
         said += f"; the last {last_run} failed"
-    elif lately is not None and trials > NEWEST and abs(lately / NEWEST - successes / trials) >= CHANGED:
-        said += f"; {lately} of the last {NEWEST}"
+    elif lately is not None and not partials and trials > NEWEST and abs(lately / NEWEST - successes / trials) >= CHANGED:
+        said += f"; {lately} of the last {NEWEST} worked"
     if why_bad and failures:
         said += f'; {"error" if is_mostly_bad else "a failure"}: "{brief(why_bad)}"'
     return said + (f"; instead: {brief(instead)}" if instead else "")

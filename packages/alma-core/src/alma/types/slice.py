@@ -59,9 +59,8 @@ class MemorySlice(Value):
     words, with an embedder for which it is known (`minilm`); else `None`. `nothing_relevant` says that it is below one half.
 
     `strategies` are the ways that were tried on such tasks, as `alma.strategies` counts them, in the order of the prompt: the best first, what
-    fails last. Those that are rules are among the memories, too.
-
-    `unnamed` counts the attempts at such tasks that name no strategy; `None` where there are not two.
+    fails last. Those that are rules are among the memories, too. Attempts that name no strategy, where they are several, are the last row, whose
+    `strategy` is "".
 
     `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
 
@@ -77,7 +76,6 @@ class MemorySlice(Value):
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
     strategies: tuple[StrategyRecord, ...] = ()
-    unnamed: StrategyRecord | None = None
     contradictions: tuple[Contradiction, ...] = ()
     timeline: Timeline | None = None
     hint: str | None = None
@@ -217,7 +215,6 @@ class MemorySlice(Value):
         kept, ways, notes = fitted(
             self.recalled,
             self.strategies,
-            unnamed=self.unnamed,
             now=self.retrieved_at,
             timeline=self.timeline,
             max_tokens=max_tokens,
@@ -251,7 +248,6 @@ class MemorySlice(Value):
         kept = fitted(
             self.recalled,
             self.strategies,
-            unnamed=self.unnamed,
             now=self.retrieved_at,
             max_tokens=sys.maxsize,
             count_tokens=len,
@@ -260,8 +256,7 @@ class MemorySlice(Value):
         told = {way.id for way in kept.ways if way.rule != TRIED}
         rest = [item for item in kept.items if item.memory.id not in told]
         ways = [(way.id, way.line(self.retrieved_at, parts_of(way.tag or "")[0])) for way in kept.ways]
-        alone = [] if self.unnamed is None else [(self.unnamed.id, self.unnamed.line(self.retrieved_at))]
-        return [*ways, *alone, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
+        return [*ways, *((item.memory.id, note(item.memory, self.retrieved_at, parts_of(item.tag)[0])) for item in rest)]
 
     def cited(self, text: str) -> list[str]:
         """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2]; of a way that is no rule, [S1], the

@@ -35,7 +35,8 @@ _ENDS = "Bank Co Company Corp Corporation Foundation GmbH Group Hospital Inc Ind
 _SUFFIXES = frozenset(_ENDS.split())
 """Words at the end of the name of an organization."""
 _PRONOUNS = frozenset(f"{who}{of}" for who in ("no", "every", "some", "any") for of in ("body", "one", "thing"))
-_NO_NAMES = STOPWORDS | _PRONOUNS | {*DAYS, *(f"{day}s" for day in DAYS), *MONTHS}
+_OTHERS = frozenset({"yesterday", "today", "tomorrow", "none", "neither", "either", "another"})
+_NO_NAMES = STOPWORDS | _PRONOUNS | _OTHERS | {*DAYS, *(f"{day}s" for day in DAYS), *MONTHS}
 _ROLE = re.compile(r"C[A-Z]O|QA|HR|VP|PR|PM")
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z][a-z0-9]+\w*")
 _BEGINS = re.compile(r"(?:^|[.!?:\n•●)]\s*|\n|[\"“*>]\s*|(?:^|\n)\s*[-–—*]\s*)$")

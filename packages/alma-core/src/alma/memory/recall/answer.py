@@ -227,7 +227,6 @@ def make_slice(room: Room, query: Query, answer: Answer | None, explained: Mappi
         hint=hint,
         recalled=recalled,
         strategies=ways,
-        unnamed=answer.rules.unnamed,
         contradictions=tuple(answer.contradictions),
         timeline=make_timeline(query.events, answer.nearest, shown, answer.ranking.folded),
         relevance=_relevance(room, answer),

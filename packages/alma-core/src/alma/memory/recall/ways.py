@@ -159,8 +159,6 @@ class RulesNear:
     rules: tuple[ShownRule, ...] = ()
     near: frozenset[str] = frozenset()
     """Ids of the given outcomes that are of tasks like the one asked about."""
-    unnamed: StrategyRecord | None = None
-    """The attempts at such tasks that name no strategy, where they are several."""
 
 
 _Tried = tuple[Row, Rule | None, float, bool]
@@ -181,12 +179,14 @@ def rules_near(room: Room, query: Query, outcomes: Collection[str]) -> RulesNear
         attempts, steps = view.tried.table(question), view.tried.table(replace(question, of_steps=True))
         records = Records(view)
         shown = _choose_rows(records, attempts, steps, query.top_k) if attempts.rows or steps.rows else []
+        alone = attempts.unnamed
+        if alone is not None and alone.trials > 1 and len(shown) < MOST_WAYS:
+            is_told = any(alone.error == row.error for row, _, _, _ in shown)
+            shown.append((replace(alone, error=None) if is_told else alone, None, attempts.nearness, False))
         rows = tuple([_make_record(records, one, reader, outcomes) for one in shown])
         near = frozenset([one for one in outcomes if attempts.holds(one) or (steps.tasks and steps.holds(one))])
-        alone = attempts.unnamed
-        unnamed = make_strategy_record(alone, None, reader=reader) if alone is not None and alone.trials > 1 else None
     rules = tuple([_show_rule(room, query, rule, similarity) for _, rule, similarity, _ in shown if rule is not None])
-    return RulesNear(rows, rules, near, unnamed)
+    return RulesNear(rows, rules, near)
 
 
 def _choose_rows(records: Records, attempts: Table, steps: Table, top_k: int) -> list[_Tried]:
