@@ -33,9 +33,14 @@ def rows(url: str, folder: Path) -> tuple[int, int]:
     table = f"{schema_of(folder)}.nearest_384"
     with psycopg.connect(url, autocommit=True) as looking:
         ((count,),) = looking.execute(f"SELECT count(*) FROM {table}".encode()).fetchall()
-        ((made,),) = looking.execute(
-            "SELECT n_tup_ins + n_tup_upd FROM pg_stat_user_tables WHERE relid = %s::regclass", (table,)
-        ).fetchall()
+        made = 0
+        for _ in range(100):  # a server reports what its processes did up to some seconds later
+            ((made,),) = looking.execute(
+                "SELECT n_tup_ins + n_tup_upd FROM pg_stat_user_tables WHERE relid = %s::regclass", (table,)
+            ).fetchall()
+            if made >= count:
+                break
+            looking.execute("SELECT pg_sleep(0.1)")
     return int(count), int(made)
 
 

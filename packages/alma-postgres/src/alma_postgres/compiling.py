@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from sqlalchemy import Column, Insert, Table, func, select
+from sqlalchemy import Insert, Table, func, select
 from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
@@ -19,20 +19,29 @@ _AMONG_GIVEN = re.compile(
     r"(?<!NOT )IN \((SELECT (?:(?!SELECT).)*? FROM jsonb_array_elements_text\(CAST\(%\(\w+\)s(?:::\w+)? AS JSONB\)\) AS \w+)\)"
 )
 
+_NEWEST_OF_PROJECT = select(func.max(PARTITION.c.row)).where(PARTITION.c.project == PROJECT.c.row).scalar_subquery()
+
+ELEMENTS: dict[str, ClauseElement] = STATEMENTS | {
+    "project_begin": select(
+        *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq),
+        *(embedder(), migrations(), _NEWEST_OF_PROJECT),
+    ).where(PROJECT.c.name == given("name")),
+}
+"""All statements by name. One differs here: other projects are written to at the same time, and their partitions say nothing of ours."""
+
 
 class Texts:
     """The text of each statement for one schema, compiled when it is first used."""
 
     def __init__(self, schema: str) -> None:
         self._schema = schema
-        self._elements = _elements()
         self._texts: dict[str, str] = {}
         self._repeated: dict[tuple[str, int], tuple[str, Sequence[str]]] = {}
 
     def __getitem__(self, name: str) -> str:
         text = self._texts.get(name)
         if text is None:
-            text = self._texts[name] = compiled(self._elements[name], self._schema)
+            text = self._texts[name] = compiled(ELEMENTS[name], self._schema)
         return text
 
     def inserting(self, name: str) -> str:
@@ -40,7 +49,7 @@ class Texts:
         key = f"{name} unless taken"
         text = self._texts.get(key)
         if text is None:
-            assert isinstance(self._elements[name], Insert)
+            assert isinstance(ELEMENTS[name], Insert)
             head, returning, tail = self[name].partition(" RETURNING ")
             text = self._texts[key] = f"{head} ON CONFLICT DO NOTHING{returning}{tail}"
         return text
@@ -88,23 +97,6 @@ def tables_of_projects() -> list[str]:
 
 def _tables() -> list[Table]:
     return [table for made in (metadata, text_metadata) for table in made.sorted_tables]
-
-
-def _own_statements() -> dict[str, ClauseElement]:
-    """Statements that differ here. Other projects are written to at the same time: what they have of partitions says nothing of ours."""
-    newest: Column[int] = PARTITION.c.row
-    of_project = select(func.max(newest)).where(PARTITION.c.project == PROJECT.c.row).scalar_subquery()
-    return {
-        "project_begin": select(
-            *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq), embedder(), migrations(), of_project
-        ).where(PROJECT.c.name == given("name")),
-    }
-
-
-@lru_cache(maxsize=1)
-def _elements() -> dict[str, ClauseElement]:
-    """All statements by name. Making them takes half the time of opening a store, and they are the same for every schema."""
-    return {**STATEMENTS, **_own_statements()}
 
 
 @lru_cache(maxsize=1)
