@@ -1481,10 +1481,11 @@ export interface components {
          * @description A way that was tried on tasks like the one asked about, of one type, or on all, in whatever words.
          *
          *     Counts are whole: `successes`, `partials` and failures add up to `trials`, on `tasks` tasks; `unverified` outcomes are not among them. The
-         *     newest `last_run` trials all failed; of the newest 8, `lately` succeeded. `expected` is the rate of success to expect, drawn towards the
-         *     agent's rate where little is known; `interval` bounds it at 95 %. `recent_rate` weighs later trials more. `rule` says what the way amounts
-         *     to: "works" (a heuristic), "fails" (an anti-pattern) or "tried". `id` is that of the rule, else of the newest outcome; `record_usage` takes
-         *     either. `outcome_ids` are the newest outcomes behind it, newest first. `similarity` is the nearness of the nearest task, from −1 to 1, `None`
+         *     newest `last_run` trials all failed; of the newest 8, `lately` succeeded (`None` where that is not known). `expected` is the rate of success to
+         *     expect, drawn towards the agent's rate where little is known; `interval` bounds it at 95 %. `recent_rate` weighs later trials more. `rule`
+         *     says what the way amounts to: "works" (a heuristic), "fails" (an anti-pattern) or "tried". `id` is that of the rule, else of the newest
+         *     outcome; `record_usage` takes either. `outcome_ids` are the newest outcomes behind it, newest first.
+         *     `similarity` is the nearness of the nearest task, from −1 to 1, `None`
          *     if no task was asked about.
          *     `propensity` is the probability with which this row came first, for the first row. `is_of_steps` is True where it was tried as a step of
          *     attempts, not as the strategy of whole ones. `elsewhere` is True where it was only tried on another kind of task, in equal words.
@@ -1510,8 +1511,7 @@ export interface components {
             tasks?: number;
             /** @default 0 */
             last_run?: number;
-            /** @default 0 */
-            lately?: number;
+            lately?: number | null;
             rate: number;
             /** @default 0.5 */
             expected?: number;
