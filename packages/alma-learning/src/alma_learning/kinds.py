@@ -271,8 +271,8 @@ def part_by_outcomes(group: Indices, features: Matrix, labels: Sequence[Label], 
 def find_apart(parts: Sequence[Sequence[Mapping[int, float]]]) -> Flags:
     """Returns whether two parts of the tasks are of two kinds by their outcomes, (n, n), each task once for each wording.
 
-    The likelihood ratios of all wordings that were tried in both (see `find_contrary`) add up; each further wording, and each doubling of the pairs,
-    asks for so much more that chance parts no more often.
+    The likelihood ratios of all wordings that were tried in both (see `find_contrary`) add up. Each further wording, and each doubling of the pairs,
+    asks for more, so that chance parts about as seldom (by chi-square .005 for one wording, .007 for two or three).
     """
     count = len(parts)
     held = Counter(form for part in parts for form in {form for task in part for form in task})

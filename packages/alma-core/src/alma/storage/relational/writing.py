@@ -246,7 +246,6 @@ class Write(Lookups):
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._complete()
         self._places.clear()
-        self._places.clear()
         self._records.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)

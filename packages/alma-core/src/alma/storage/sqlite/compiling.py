@@ -26,9 +26,10 @@ def compile_statements() -> str:
 
 
 def _compile(statement: ClauseElement) -> str:
-    """SQLAlchemy would have each limit take an offset as well, as a parameter without a name of ours."""
-    text = " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split())
-    return text.replace(" OFFSET :param_1", "")
+    """Returns the text of a statement, without the offset that SQLAlchemy gives each limit: a parameter without a name of ours."""
+    text = " ".join(str(statement.compile(dialect=sqlite.dialect(paramstyle="named"))).split()).replace(" OFFSET :param_1", "")
+    assert ":param_" not in text, text
+    return text
 
 
 if __name__ == "__main__":

@@ -78,9 +78,8 @@ class SQLStorage(RelationalStore):
     def _restore_log(self) -> None:
         """Turns the write-ahead log on where a process that was killed while it encrypted the file had turned it off."""
         with self.database.reading() as connection, suppress(sqlite3.OperationalError):
-            connection.execute(
-                "PRAGMA journal_mode=WAL"
-            )  # unless another process uses the file: the next one to open it tries again
+            # unless another process uses the file: the next one to open it tries again
+            connection.execute("PRAGMA journal_mode=WAL")
 
     def _open_seal(self, key: bytes | None) -> Seal:
         with self.database.reading() as connection:
