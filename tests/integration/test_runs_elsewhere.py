@@ -292,5 +292,6 @@ def test_runs_of_which_nothing_but_the_task_is_known_take_only_places_that_other
     notes = integration.run(TASK).recall().splitlines()
     assert [line.partition(" (")[0] for line in notes if line.startswith(("[S", "[O"))] == [
         "[S1] blue-green: worked 1 of 1",
+        "[S2] no strategy named: worked 8 of 9 times",
         f"[O2] Failed, just now: {TASK} | Feedback: rude",
     ]
