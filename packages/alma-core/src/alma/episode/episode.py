@@ -309,12 +309,12 @@ class Episode:
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
     """Returns the exposures of a slice, in rank order: of its memories, then of its ways that are no rules, by the newest outcome behind each. The
     outcomes behind attempts without a strategy are mostly shown themselves, once each."""
-    tried = [way for way in memories.strategies if way.tag is not None and way.rule == TRIED]
-    told, errors = {way.id for way in tried if way.strategy}, {way.why_bad for way in memories.strategies}
+    tried = [(way, way.tag) for way in memories.strategies if way.tag is not None and way.rule == TRIED]
+    told, errors = {way.id for way, _ in tried if way.strategy}, {way.why_bad for way in memories.strategies}
     shown = [item for item in memories.recalled if item.memory.id not in told or says_more(item.memory, told, errors)]
     items = [(item.memory.id, item.tag, item.score) for item in shown]
     listed = {memory_id for memory_id, _, _ in items}
-    ways = [(way.id, way.tag, way.expected) for way in tried if way.strategy or way.id not in listed]
+    ways = [(way.id, tag, way.expected) for way, tag in tried if way.strategy or way.id not in listed]
     return tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score)
         for rank, (memory_id, tag, score) in enumerate([*items, *ways], start=1)
