@@ -51,8 +51,9 @@ def test_each_error_of_a_step_stands_in_the_prompt(tmp_path: Path) -> None:
             with alma.episode("ops", "Deploy the auth service") as episode:
                 episode.step("kubectl apply", ok=False, error=error)
                 episode.fail(error)
-        prompt = alma.retrieve("Deploy the auth service", "ops").to_prompt()
-    assert [error for error in errors if error not in prompt] == []
+        found = alma.retrieve("Deploy the auth service", "ops")
+    assert [error for error in errors if error not in found.to_prompt()] == []
+    assert type(found).from_json(found.to_json()) == found
 
 
 def test_attempts_without_a_strategy_keep_the_mark_of_a_suspicious_text(tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def says_more(memory: Memory, told: Collection[str], errors: Collection[str | No
     said = memory.metadata.get(ATTEMPT)
     if not isinstance(said, dict) or not said.get("failed"):
         return False
-    steps = said.get("failed_steps") or [("", "")]
-    return not all(step in told and error in errors for step, error in steps)
+    steps = said.get("failed_steps")
+    return not isinstance(steps, dict) or not all(step in told and error in [*errors] for step, error in steps.items())
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:

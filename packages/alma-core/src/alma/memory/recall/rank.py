@@ -236,7 +236,7 @@ def _with_attempt(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     repairs = [step for step in steps if step.outcome is Verdict.SUCCESS and (step.strategy_used != own[0] or step.user_feedback)]
     said: dict[str, Any] = {
         "failed": failed[:MOST_LISTED],
-        "failed_steps": [(step.id, step.error_message) for step in bad],
+        "failed_steps": {step.id: step.error_message for step in bad},
         "worked": list(dict.fromkeys(map(_describe, repairs)))[:MOST_LISTED],
     }
     flags = [part.metadata["flagged"] for part in ordered if part.metadata.get("flagged")]
