@@ -4,7 +4,8 @@ In a null world no way is any better than another: each kind of task has one rat
 Ways are judged after every outcome by `alma_learning.proof`, each outcome being of another task, and a world counts if anything was proven at any
 look. Worlds are named "ways × kinds × outcomes of each kind". Agents choose at random, greedily, by win-stay-lose-shift, or by Thompson sampling.
 
-The smallest worlds are judged once more as users see them, by the rows of a whole `Projection`. And in worlds with one better way: how often that is
+The smallest worlds are judged once more as users see them, by the rows of a whole `Projection`; so are worlds of untyped tasks in people's words, where
+the projection also finds the kinds by itself, and every rate holds for all tasks alike. And in worlds with one better way: how often that is
 proven by the end, and whether anything false is, for a proof that never comes is never false.
 """
 
@@ -18,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from alma.embedding import create_embedder
 from alma_learning import Projection, Question, Status
 from alma_learning.proof import prove
 from benchmarks import gates
+from benchmarks.families import FAMILIES, WAYS
 from benchmarks.gates import Gate
 from benchmarks.measures import mean
+from benchmarks.played.cached_embedder import CachedEmbedder
 from benchmarks.screen import wide_console
 from benchmarks.simulation.worlds import STRATEGIES
 from benchmarks.trials import make_trial
@@ -66,6 +70,12 @@ WHOLE = Size(2, 1, 24, 10)
 QUICK_SIZES = (Size(2, 1, 24, 10), Size(5, 1, 60, 2), Size(4, 3, 20, 2))
 QUICK_WHOLE = Size(2, 1, 12, 1)
 POWER_WORLDS, QUICK_POWER_WORLDS = 40, 4
+WORDS_WORLDS, QUICK_WORDS_WORLDS = 100, 1
+WORDS_WAYS, WORDS_RATES = (1, 3), (0.2, 0.5, 0.8)
+LOOK = 5
+"""Outcomes between two looks at worlds in words, each at the tables of all kinds."""
+TASKS = [f"{text}, ticket {number}" for number in range(3) for family in FAMILIES for text in family][:100]
+IN_WORDS = "untyped tasks in words"
 
 
 @dataclass(slots=True)
@@ -138,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes, whole, worlds = (QUICK_SIZES, QUICK_WHOLE, QUICK_POWER_WORLDS) if options.quick else (SIZES, WHOLE, POWER_WORLDS)
     with Progress(console=console) as progress:
         null = measure_null_worlds(sizes, whole, options.seed, progress)
+        null += measure_worlds_in_words(QUICK_WORDS_WORLDS if options.quick else WORDS_WORLDS, options.seed, progress)
         power = measure_power(worlds, options.seed, progress)
     result = [*null_figures(null), *power]
     gates.show(console, result, f"Worlds of known truth, seed {options.seed}{', quick' if options.quick else ''}")
@@ -160,6 +171,28 @@ def measure_null_worlds(sizes: Sequence[Size], whole: Size, seed: int, progress:
                 )
                 result.append(NullWorlds(size.name, judged_by, choosing, rate, size.worlds, proven))
     return result
+
+
+def measure_worlds_in_words(worlds: int, seed: int, progress: Progress) -> list[NullWorlds]:
+    """Counts null worlds of untyped tasks in words with a false proof, by number of ways and rate."""
+    embed, result = CachedEmbedder(create_embedder("minilm")).embed, []
+    cases = [(ways, rate) for ways in WORDS_WAYS for rate in WORDS_RATES]
+    for ways, rate in progress.track(cases, description="Null worlds in words"):
+        plays = [Play([rate] * ways, np.random.default_rng([seed, 8, ways, round(100 * rate), world])) for world in range(worlds)]
+        proven = sum(is_proven_in_words(play, embed) for play in plays)
+        result.append(NullWorlds(f"{ways} × ? × {len(TASKS)}", IN_WORDS, "random", rate, worlds, proven))
+    return result
+
+
+def is_proven_in_words(play: Play, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> bool:
+    """Returns True if a row of any kind that the projection finds is a proven rule at any look."""
+    projection, found = Projection(embed), False
+    order = play.chance.permutation(len(TASKS))
+    for number, (way, won) in enumerate(play.steps(choose_at_random, len(TASKS)), 1):
+        projection.extend([make_trial(number, TASKS[order[number - 1]], WAYS[way], float(won))])
+        if number % LOOK == 0:
+            found = found or any(row.status is Status.PROVEN for table in projection.tables() for row in table.rows)
+    return found
 
 
 def is_proven_by_votes(play: Play, choose: Choose, size: Size) -> bool:

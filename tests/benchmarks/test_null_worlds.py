@@ -2,13 +2,14 @@
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks import null_worlds
 from benchmarks.null_worlds import CHOOSING, Play, Size, judge_power, measure_null_worlds, null_figures
+from numpy.typing import NDArray
 from rich.progress import Progress
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -27,7 +28,8 @@ def test_a_quick_run_writes_all_figures(tmp_path: Path, run_benchmark: Run, chec
     check_verdict(done, out)
     body = json.loads(out.read_text())
     assert {row["size"] for row in body["null_worlds"]} == {
-        size.name for size in (*null_worlds.QUICK_SIZES, null_worlds.QUICK_WHOLE)
+        *(size.name for size in (*null_worlds.QUICK_SIZES, null_worlds.QUICK_WHOLE)),
+        *(f"{ways} × ? × 100" for ways in null_worlds.WORDS_WAYS),
     }
     assert {row["choosing"] for row in body["null_worlds"]} == set(CHOOSING)
     assert all(0 <= row["proven"] <= row["worlds"] for row in body["null_worlds"])
@@ -56,6 +58,18 @@ def test_a_world_is_counted_where_anything_is_proven(is_proven: Callable[..., bo
 
     assert is_proven(play(1.0, 0.0), CHOOSING["random"], size)
     assert not is_proven(play(0.5, 0.5), CHOOSING["random"], size)
+
+
+def test_a_world_in_words_is_counted_where_anything_is_proven() -> None:
+    assert null_worlds.is_proven_in_words(play(1.0, 0.0), draw_alike)
+    assert not null_worlds.is_proven_in_words(play(0.5, 0.5), draw_alike)
+
+
+def draw_alike(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Returns vectors by which all tasks are of one kind."""
+    drawn = null_worlds.draw_vectors(texts) / 4
+    drawn[:, 0] += np.float32(1.0) if "ticket" in texts[0] else np.float32(0.0)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
 
 def test_where_nothing_differs_few_worlds_ever_have_a_proof() -> None:
