@@ -66,9 +66,9 @@ def test_json_has_every_figure_and_no_picture(tried) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "As far as 'nobody' knows, nothing was tried yet"),
-        (("Write an invoice",), "nothing was tried for a task like that yet"),
-        (("--task-type", "billing"), "nothing was tried for 'billing' tasks yet"),
+        ((), "As far as 'nobody' knows, no strategy was tried yet"),
+        (("Write an invoice",), "no strategy was tried for a task like that yet"),
+        (("--task-type", "billing"), "no strategy was tried for 'billing' tasks yet"),
     ],
 )
 def test_where_nothing_was_tried_it_says_so(tried, arguments: tuple[str, ...], told: str) -> None:

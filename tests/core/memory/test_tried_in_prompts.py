@@ -17,6 +17,9 @@ def test_failures_without_a_strategy_are_counted_beside_successes(tmp_path: Path
         line = "no strategy named: failed 15 of 20 times (15 tasks, last just now); the last 10 failed; "
         line += 'error: "customer complained: wrong VAT"'
         assert f"[S1] {line}" in found.to_prompt().splitlines()
+        counted = line.replace(", last just now", "")
+        assert str(alma.strategies("Answer ticket 99 about invoices", "help")).endswith(f"on such tasks; {counted}")
+        assert str(alma.strategies(agent="help")).endswith(counted)
         assert line in found.notes()
         assert found.cited("As [S1] says") == [found.strategies[-1].id]
         assert type(found).from_json(found.to_json()) == found

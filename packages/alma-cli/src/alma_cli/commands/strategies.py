@@ -45,4 +45,5 @@ def strategies(
         console().print(records_table(found.rows))
     else:
         where = " for a task like that" if task else f" for {task_type!r} tasks" if task_type else ""
-        console().print(printable(f"As far as {agent!r} knows, nothing was tried{where} yet{others}"), soft_wrap=True)
+        hint = f"; {found.hint}" if found.hint else ""
+        console().print(printable(f"As far as {agent!r} knows, no strategy was tried{where} yet{others}{hint}"), soft_wrap=True)

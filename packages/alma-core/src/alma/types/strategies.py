@@ -157,7 +157,8 @@ class StrategyRecord(Value):
 class StrategyTable(Value):
     """Strategies that were tried, best first: for tasks like the one asked about, else for all.
 
-    `hint` says what may be wrong where nothing was tried: an agent with a similar name is known, or agent and task look swapped.
+    Without a row `hint` says what became of attempts that name no strategy; without these, what may be wrong: an agent with a similar name is
+    known, or agent and task look swapped.
     """
 
     agent: str
@@ -175,7 +176,7 @@ class StrategyTable(Value):
         return len(self.rows)
 
     def __str__(self) -> str:
-        nothing = "nothing was tried yet" if self.task is None else "nothing was tried yet on such tasks"
+        nothing = "no strategy was tried yet" if self.task is None else "no strategy was tried yet on such tasks"
         return "\n".join(row.summary for row in self.rows) or _hinted(nothing, self.hint)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.outcome_projection import View
-from alma.memory.recall.ways import found_record, question_of, records_in, tie_of
+from alma.memory.recall.ways import found_record, make_strategy_record, question_of, records_in, tie_of
 from alma.memory.room import Room
 from alma.memory.rules import Records
 from alma.types.identity import from_micros
@@ -68,6 +68,7 @@ def strategies(
     user = args.optional_name(user_id, "user_id")
     question = question_of(room, text, kind)
     with room.projections.of(room.scopes.readable(agent=reader, user_id=user), reader=reader, user=user) as view:
+        unnamed = None
         if given:
             rows = [_record_of_named(view, way, question, reader) for way in given]
         else:
@@ -80,8 +81,12 @@ def strategies(
                 for sort, table in tables
                 for row in records_in(table, records, reader=reader, is_of_steps=sort, similarity=asked)
             ]
+            if (alone := tables[0][1].unnamed) is not None:
+                unnamed = make_strategy_record(alone, None, reader=reader, doubt=records.doubt_of(alone)).line(None)
     ordered = _order_rows(rows, most, explore=bool(explore), seed=drawn)
-    hint = None if any(row.trials or row.unverified for row in ordered) else room.scopes.hint(reader, text or "", user)
+    hint = None
+    if not any(row.trials or row.unverified for row in ordered):
+        hint = unnamed or room.scopes.hint(reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
 
