@@ -53,7 +53,7 @@ def serving(folder: Path, application: str) -> Iterator[tuple[str, int]]:
         options = ["--preload", "--workers=2", "--threads=2", f"--bind=fd://{listening.fileno()}", "--log-level=warning"]
         command = [sys.executable, "-m", "gunicorn", *options, "--no-control-socket", "application:application"]
         process = subprocess.Popen(
-            command, cwd=folder, pass_fds=[listening.fileno()], stderr=subprocess.PIPE, env={**os.environ, **ONE_THREAD}
+            command, cwd=folder, pass_fds=[listening.fileno()], stderr=subprocess.PIPE
         )
         try:
             yield listening.getsockname()

@@ -25,6 +25,13 @@ def test_a_new_employer_ends_the_former_and_a_return_is_a_third_interval(alma: A
     assert targets(alma.graph.relations("ann", as_of=day(2021, 6))) == ["Beta"]
 
 
+def test_of_many_relations_as_many_of_the_newest_are_given_as_asked(alma: ALMA) -> None:
+    for firm, year in (("Acme", 2020), ("Beta", 2021), ("Corex", 2022)):
+        alma.graph.relate("Ann", "visited", firm, agent="dev", valid_from=day(year))
+    assert targets(alma.graph.timeline("Ann", limit=2)) == ["Beta", "Corex"]
+    assert targets(alma.graph.relations("Ann", limit=2)) == ["Corex", "Beta"]
+
+
 def test_a_relation_that_was_replaced_names_the_one_that_replaced_it(alma: ALMA) -> None:
     employ(alma, "Acme", 2020)
     employ(alma, "Beta", 2021, valid_to=day(2022))

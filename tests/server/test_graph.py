@@ -28,6 +28,8 @@ def test_a_relation_is_stated_listed_dated_and_shown(served: Served) -> None:
         assert client.post(f"{GRAPH}/relations", json=stated).status_code == 201
     then = client.get(f"{GRAPH}/relations", params={"entity": "Ann", "as_of": "2020-06-01T00:00:00Z"}).json()
     assert [one["properties"]["target"] for one in then["relations"]] == ["Acme"]
+    newest = client.get(f"{GRAPH}/timeline", params={"entity": "Ann", "limit": 1}).json()
+    assert [one["properties"]["target"] for one in newest["relations"]] == ["Globex"]
     times = client.get(f"{GRAPH}/timeline", params={"entity": "ann"}).json()["relations"]
     assert [(one["valid_from"][:4], (one["valid_to"] or "")[:4]) for one in times] == [("2020", "2021"), ("2021", "")]
     assert "works for: Globex" in client.get(f"{GRAPH}/about", params={"entity": "Ann"}).json()["page"]

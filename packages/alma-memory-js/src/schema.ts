@@ -1544,7 +1544,8 @@ export interface components {
         /**
          * @description Strategies that were tried, best first: for tasks like the one asked about, else for all.
          *
-         *     `hint` says what may be wrong where nothing was tried: an agent with a similar name is known, or agent and task look swapped.
+         *     Without a row `hint` says what became of attempts that name no strategy; without these, what may be wrong: an agent with a similar name is
+         *     known, or agent and task look swapped.
          */
         StrategyTable: {
             agent: string;

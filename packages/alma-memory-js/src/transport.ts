@@ -101,7 +101,7 @@ export class Transport {
           if (cause instanceof ALMAError) throw cause;
           if (ask.signal?.aborted) throw ask.signal.reason;
           if (clock.signal.aborted) throw new TimeoutError(`no answer in ${timeout} ms`, timeout, { cause });
-          if (cause instanceof SyntaxError) throw new ServerError("the answer is no JSON", cause.message, undefined, { cause });
+          if (cause instanceof SyntaxError) throw new ServerError("no JSON came", cause.message, undefined, { cause });
           error = new ConnectionError(`no connection to ${this.base}: ${reason(cause)}`, this.base, { cause });
         }
         const { baseDelay = 1000, maxDelay = 10_000 } = retry;

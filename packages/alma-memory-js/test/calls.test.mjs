@@ -106,8 +106,10 @@ describe("the published calls", () => {
   it("a number that JSON cannot carry is an error, and nothing is stored", async () => {
     for (const durationMs of [NaN, Infinity]) {
       const learn = alma.learn({ agent: "clockless", task: TASK, outcome: "success", durationMs });
-      await assert.rejects(learn, { code: "VALIDATION_ERROR", field: "durationMs", message: `durationMs is ${durationMs}` });
+      await assert.rejects(learn, { code: "VALIDATION_ERROR", field: "durationMs", message: `durationMs holds ${durationMs}` });
     }
+    const learn = alma.learn({ agent: "clockless", task: TASK, outcome: "success", metadata: { sizes: [1, NaN], sized: { by: -Infinity } } });
+    await assert.rejects(learn, { field: "metadata", message: "metadata holds NaN" });
     assert.equal((await alma.stats("clockless")).stats.total, 0);
   });
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alma.vectors import ProjectIndex
-from alma.vectors.codes import DISTORTION, LEVELS, Codes, rotation
+from alma.vectors.codes import DISTORTION, LEVELS, Codes, rotate
 
 Make = Callable[..., Any]
 
@@ -22,11 +22,10 @@ FIRST = np.array([[-0.125, -0.17672345, -0.17656375], [-0.125, -0.17629771, -0.1
 def rounded(vectors: Any, query: Any) -> Any:
     """The products of a query with the rounded vectors, one by one, lengthened by what rounding shortens them."""
     padding = ((0, 0), (0, vectors.shape[1] % 2))
-    turn = rotation(vectors.shape[1] + vectors.shape[1] % 2)
-    levels = LEVELS / np.sqrt(len(turn))
-    turned = np.pad(vectors.astype(np.float32), padding) @ turn
+    levels = LEVELS / np.sqrt(vectors.shape[1] + vectors.shape[1] % 2)
+    turned = rotate(np.pad(vectors.astype(np.float32), padding))
     nearest = levels[np.abs(turned[:, :, np.newaxis] - levels).argmin(axis=2)]
-    return nearest @ (np.pad(query[np.newaxis], padding) @ turn)[0] / (1 - DISTORTION)
+    return nearest @ rotate(np.pad(query[np.newaxis], padding))[0] / (1 - DISTORTION)
 
 
 def assert_codes_of(codes: Codes, vectors: Any, query: Any) -> None:
@@ -86,7 +85,7 @@ def test_estimates_deviate_as_is_stated(unit_vectors: Make) -> None:
 
 
 def test_the_rotation_keeps_lengths_and_is_the_same_in_every_process() -> None:
-    turn = rotation(DIMENSION)
+    turn = rotate(np.eye(DIMENSION, dtype=np.float32))
     assert turn @ turn.T == pytest.approx(np.eye(DIMENSION), abs=1e-5)
     assert turn[:2, :3] == pytest.approx(FIRST, abs=1e-6)
 

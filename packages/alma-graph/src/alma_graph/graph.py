@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 MOST_VIEWS = 8
 MOST_NEIGHBOURS = 200
+MOST_RELATIONS = 100_000
 MOST_HOPS = 6
 MOST_MENTIONS = 200
 """Newest memories that a profile quotes."""
@@ -119,25 +120,35 @@ class Graph:
         known_by: datetime | None = None,
         agent: str | None = None,
         user_id: str | None = None,
+        limit: int = MOST_RELATIONS,
     ) -> list[Relationship]:
-        """Returns the relations from and to an entity that hold, now or at `as_of`, newest first.
+        """Returns the relations from and to an entity that hold, now or at `as_of`, newest first, at most `limit`.
 
         `known_by` is a past moment: what was recorded or taken back later does not count. `properties` have the names of both ends, `source`
         and `target`, the memories behind it, `evidence`, and what was stated besides.
         """
         wanted = None if type is None else checked_type(type, "type")
+        most = checked_count(limit, "limit", least=1, largest=MOST_RELATIONS)
         with self._reading(agent, user_id, known_by) as view:
             moment = self._moment(as_of)
             found = self._joined(view, view.known(checked_entity_name(entity, "entity")), wanted)
-            return show(view, [one for one in found if one.holds_at(moment)])
+            return show(view, [one for one in found if one.holds_at(moment)][:most])
 
     def timeline(
-        self, entity: str, *, known_by: datetime | None = None, agent: str | None = None, user_id: str | None = None
+        self,
+        entity: str,
+        *,
+        known_by: datetime | None = None,
+        agent: str | None = None,
+        user_id: str | None = None,
+        limit: int = MOST_RELATIONS,
     ) -> list[Relationship]:
-        """Returns all relations of an entity, past and present, oldest first. One that held twice is there twice."""
+        """Returns the relations of an entity, past and present, oldest first: of more than `limit` the newest. One that held twice is there
+        twice."""
+        most = checked_count(limit, "limit", least=1, largest=MOST_RELATIONS)
         with self._reading(agent, user_id, known_by) as view:
             found = self._joined(view, view.known(checked_entity_name(entity, "entity")), None)
-            return show(view, sorted(found, key=lambda one: (one.start, one.edges)))
+            return show(view, sorted(found, key=lambda one: (one.start, one.edges))[-most:])
 
     def about(
         self, entity: str, *, max_tokens: int = PROFILE_TOKENS, agent: str | None = None, user_id: str | None = None

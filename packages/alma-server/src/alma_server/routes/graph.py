@@ -33,6 +33,7 @@ router = APIRouter(prefix="/projects/{project}", tags=["graph"])
 EntityName = Annotated[Line, Query()]
 Optional = Annotated[Line | None, Query()]
 Then = Annotated[datetime | None, Query()]
+Limit = Annotated[int, Query(ge=1, le=10_000)]
 
 
 @router.get("/graph", operation_id="graph_state")
@@ -88,10 +89,11 @@ async def relations(
     type: Optional = None,  # noqa: A002 - the name of the argument of the library
     as_of: Then = None,
     known_by: Then = None,
+    limit: Limit = 1_000,
 ) -> RelationList:
-    """Returns the relations of an entity that hold, now or at a time, newest first."""
+    """Returns the relations of an entity that hold, now or at a time, newest first, at most `limit`."""
     asked.require("read")
-    given: dict[str, Any] = {"as_of": as_of, "known_by": known_by, "agent": reader.agent, "user_id": reader.user}
+    given: dict[str, Any] = {"as_of": as_of, "known_by": known_by, "agent": reader.agent, "user_id": reader.user, "limit": limit}
     return await asked.read(lambda alma: _relations(alma.graph.relations(entity, type, **given)))
 
 
@@ -106,10 +108,12 @@ async def relate(body: Relate, asked: AskedDep) -> RelationAnswer:
 
 
 @router.get("/graph/timeline", operation_id="entity_timeline")
-async def entity_timeline(entity: EntityName, asked: AskedDep, reader: ReaderDep, known_by: Then = None) -> RelationList:
-    """Returns all relations of an entity, past and present, oldest first."""
+async def entity_timeline(
+    entity: EntityName, asked: AskedDep, reader: ReaderDep, known_by: Then = None, limit: Limit = 1_000
+) -> RelationList:
+    """Returns the relations of an entity, past and present, oldest first: of more than `limit` the newest."""
     asked.require("read")
-    given: dict[str, Any] = {"known_by": known_by, "agent": reader.agent, "user_id": reader.user}
+    given: dict[str, Any] = {"known_by": known_by, "agent": reader.agent, "user_id": reader.user, "limit": limit}
     return await asked.read(lambda alma: _relations(alma.graph.timeline(entity, **given)))
 
 
