@@ -4,8 +4,8 @@ In a null world no way is any better than another: each kind of task has one rat
 Ways are judged after every outcome by `alma_learning.proof`, each outcome being of another task, and a world counts if anything was proven at any
 look. Worlds are named "ways × kinds × outcomes of each kind". Agents choose at random, greedily, by win-stay-lose-shift, or by Thompson sampling.
 
-The smallest worlds are judged once more as users see them, by the rows of a whole `Projection`; so are worlds of untyped tasks in people's words, where
-the projection also finds the kinds by itself, and every rate holds for all tasks alike. And in worlds with one better way: how often that is
+The smallest worlds are judged once more as users see them, by the rows of a whole `Projection`; so are worlds of untyped tasks in people's words,
+where the projection also finds the kinds by itself, and every rate holds for all tasks alike. And in worlds with one better way: how often that is
 proven by the end, and whether anything false is, for a proof that never comes is never false.
 """
 

@@ -1,7 +1,6 @@
 """Gunicorn with `--preload`: its workers are forked off a process that has imported the application, with a store open or not."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
-from failing_calls import ONE_THREAD
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="gunicorn runs where there is fork")]
 
@@ -52,9 +50,7 @@ def serving(folder: Path, application: str) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         options = ["--preload", "--workers=2", "--threads=2", f"--bind=fd://{listening.fileno()}", "--log-level=warning"]
         command = [sys.executable, "-m", "gunicorn", *options, "--no-control-socket", "application:application"]
-        process = subprocess.Popen(
-            command, cwd=folder, pass_fds=[listening.fileno()], stderr=subprocess.PIPE
-        )
+        process = subprocess.Popen(command, cwd=folder, pass_fds=[listening.fileno()], stderr=subprocess.PIPE)
         try:
             yield listening.getsockname()
             process.send_signal(signal.SIGTERM)
