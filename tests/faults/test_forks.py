@@ -82,25 +82,28 @@ with opened() as again:
 """
 
 
-CODING = """
-import os, threading
+COMPUTING = """
+import os, sys, threading
 import numpy as np
 from alma.vectors.codes import Codes
+from alma_learning import multiply
 
 vectors = np.eye(384, dtype=np.float32)
+compute = {"codes": lambda: Codes(384).append(vectors), "products": lambda: multiply(vectors, vectors)}[sys.argv[1]]
 made = 0
 
-def code():
+def work():
     global made
     while True:
-        Codes(384).append(vectors)
+        compute()
         made += 1
 
-threading.Thread(target=code, daemon=True).start()
+threading.Thread(target=work, daemon=True).start()
 for _ in range(100):
     before = made
     child = os.fork()
     if not child:
+        compute()
         os._exit(0)
     os.waitpid(child, 0)
     while made <= before + 1:
@@ -123,8 +126,9 @@ def check(folder: Path, storage: str, forks: int) -> None:
     )  # of a processor: how long it took is decided by the machine, and one that hangs is ended after 60
 
 
-def test_a_fork_while_codes_are_made_leaves_neither_waiting() -> None:
-    done = subprocess.run([sys.executable, "-c", CODING], capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize("what", ["codes", "products"])
+def test_a_fork_while_another_thread_computes_leaves_neither_waiting(what: str) -> None:
+    done = subprocess.run([sys.executable, "-c", COMPUTING, what], capture_output=True, text=True, timeout=120)
     assert done.stdout == "done\n", done.stderr
 
 

@@ -1,7 +1,8 @@
 """Forks: objects that are reset in a forked child.
 
-A child has its parent's memory, but neither the parent's threads nor its locks, in the process or on files. Nothing waits before a fork: work of
-other threads that a fork interrupts is cut off in the child, where an object whose lock is held starts anew.
+A child has its parent's memory, but neither the parent's threads nor its locks, in the process or on files. A fork waits for products of matrices
+and for the import of FAISS (`alma_learning.forks`), and for nothing else: work of other threads that it interrupts is cut off in the child, where an
+object whose lock is held starts anew.
 """
 
 import os

@@ -6,6 +6,7 @@ from alma_learning.caches import forget_texts
 from alma_learning.differences import differ, normalise
 from alma_learning.estimate import ALIKE, interval
 from alma_learning.forecasts import Bag, Foreseen, JudgedBag, doubt, forecast, surprise
+from alma_learning.forks import hold_forks, multiply
 from alma_learning.projection import Projection
 from alma_learning.table import Found, Row, Side, Status, Table
 from alma_learning.trials import Embedding, Needed, Question, Trial, Vectors
@@ -31,8 +32,10 @@ __all__ = [
     "doubt",
     "forecast",
     "forget_texts",
+    "hold_forks",
     "interval",
     "is_warned_of",
+    "multiply",
     "name_same_action",
     "normalise",
     "surprise",

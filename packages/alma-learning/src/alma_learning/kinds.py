@@ -12,6 +12,7 @@ import numpy as np
 from alma_learning.actions import name_same_action
 from alma_learning.background import scale
 from alma_learning.differences import normalise
+from alma_learning.forks import multiply
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.table import Row, Table
 from alma_learning.trials import Embedding, Flags, Floats, Indices, Matrix, Vector, Vectors
@@ -187,7 +188,7 @@ class Kinds:
         """Returns how near a question must be, by the sentences of the background."""
         if not len(self):
             return GATE
-        nearest = (self._means.rows @ scale(sentences - self._centre).T).max(axis=0)
+        nearest = multiply(self._means.rows, scale(sentences - self._centre).T).max(axis=0)
         return max(GATE, float(np.quantile(nearest, UNRELATED)))
 
     def _begin(self, label: Label) -> int:
@@ -233,7 +234,7 @@ def group_tasks(features: Matrix, labels: Sequence[Label], join: float) -> list[
         sizes[kind] += 1
         totals[kind] += feature
     sizes, exact = sizes[: len(groups)], totals[: len(groups)].astype(np.float64)
-    alike = exact @ exact.T / sizes[:, None] / sizes
+    alike = multiply(exact, exact.T) / sizes[:, None] / sizes
     if any(label != (None, None) for label in named):
         alike[np.array([[are_apart(a, b) for b in named] for a in named])] = NEVER
     linked = link_groups(alike, join, sizes=sizes.tolist())
@@ -261,7 +262,7 @@ def part_by_outcomes(group: Indices, features: Matrix, labels: Sequence[Label], 
         return [group]
     totals = np.stack([features[group[part]].sum(axis=0) for part in parts]).astype(np.float64)
     sizes = np.array([float(len(part)) for part in parts])
-    alike = np.where(apart, NEVER, totals @ totals.T / sizes[:, None] / sizes)
+    alike = np.where(apart, NEVER, multiply(totals, totals.T) / sizes[:, None] / sizes)
     return [
         group[sorted(place for part in joined for place in parts[part])]
         for joined in link_groups(alike, join, sizes=sizes.tolist())
@@ -332,7 +333,7 @@ def centre_ways(ways: Matrix) -> Matrix:
 def _compare(vectors: Matrix) -> Floats:
     """Returns the likenesses of vectors without what each has with all: the U-centred matrix."""
     count = len(vectors)
-    alike = (vectors @ vectors.T).astype(np.float64)
+    alike = multiply(vectors, vectors.T).astype(np.float64)
     np.fill_diagonal(alike, 0)
     means = alike.sum(axis=0) / (count - 2)
     alike += alike.sum() / ((count - 1) * (count - 2)) - means[:, None] - means

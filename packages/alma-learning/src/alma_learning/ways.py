@@ -9,6 +9,7 @@ import numpy as np
 from alma_learning.actions import makes_same_calls
 from alma_learning.background import scale
 from alma_learning.differences import differ
+from alma_learning.forks import multiply
 from alma_learning.linkage import NEVER, link_groups
 from alma_learning.trials import Embedding, Flags, Floats, Matrix, Vector
 
@@ -116,8 +117,8 @@ def group_wordings(wordings: Wordings, others: Matrix, background: Vector, embed
 def compare_wordings(some: Matrix, known: Matrix, common: Vector, embedding: Embedding) -> Floats:
     """Returns how alike wordings are to the known ones, (m, n): their cosines after what is common is taken away."""
     if embedding is Embedding.WORDS:
-        return np.where(some @ known.T >= NEARLY_EQUAL, 1.0, 0.0)
-    alike: Floats = (scale(some - common) @ scale(known - common).T).astype(np.float64)
+        return np.where(multiply(some, known.T) >= NEARLY_EQUAL, 1.0, 0.0)
+    alike: Floats = multiply(scale(some - common), scale(known - common).T).astype(np.float64)
     return alike
 
 
@@ -158,7 +159,7 @@ def _believe(names: Sequence[str], alike: Floats) -> Sequence[str]:
     given = np.array(names[: len(alike)])
     of_name = np.stack([given == name for name in np.unique(given) if name], axis=1).astype(np.float64)
     fellows = of_name.sum(axis=0) - of_name
-    means = np.where(fellows > 0, (alike - np.diag(np.diag(alike))) @ of_name / np.maximum(fellows, 1.0), NEVER)
+    means = np.where(fellows > 0, multiply(alike - np.diag(np.diag(alike)), of_name) / np.maximum(fellows, 1.0), NEVER)
     mine, others = (np.where(of_name == own, means, NEVER).max(axis=1) for own in (1, 0))
     behind = np.where(mine > NEVER, others - mine, NEVER)
     doubted = behind > (0.0 if behind.max() > DOUBT else np.inf)
@@ -184,5 +185,5 @@ def _share_errors(errors: Sequence[frozenset[str]]) -> Floats:
     for row, found in enumerate(errors):
         has[row, [names[error] for error in found]] = 1
     failing = max(sum(map(bool, errors)), 1)
-    shared: Floats = (has * (1 - has.sum(axis=0) / failing)) @ has.T
+    shared: Floats = multiply(has * (1 - has.sum(axis=0) / failing), has.T)
     return shared

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.types.identity import Fingerprint
+from alma_learning import multiply
 
 Vectors = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -82,7 +83,7 @@ OWN = Scale()
 
 def scale_of(vectors: Vectors) -> Scale | None:
     """The scale of an embedder, from its unit vectors of `SENTENCES`; `None` for one that does not separate the pairs from the rest."""
-    cosines = (vectors @ vectors.T).astype(np.float64)
+    cosines = multiply(vectors, vectors.T).astype(np.float64)
     first = np.arange(0, len(SENTENCES), 2)
     alike = cosines[first, first + 1]
     pair = np.arange(len(SENTENCES)) // 2

@@ -220,7 +220,7 @@ class Scopes:
         categories = [*scope.can_learn, *scope.cannot_learn]
         keys = (text, *self.category_texts(agent))
         task, *others = (np.frombuffer(vectors[key], dtype="<f2").astype(np.float32) for key in keys)
-        cosines = np.stack(others) @ task
+        cosines = np.vecdot(np.stack(others), task)
         best = int(cosines.argmax())
         needed = NEAR_CATEGORY if best < len(scope.can_learn) else NEAR_FORBIDDEN
         return categories[best] if cosines[best] >= needed else None

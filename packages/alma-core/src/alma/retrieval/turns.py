@@ -73,7 +73,7 @@ def shares(turns: Turns) -> "Floats":
         return np.zeros(len(turns.cosines))
     mean = (turns.lengths.sum() + PRIOR_MEMORIES * PRIOR_LENGTH) / (len(turns.lengths) + PRIOR_MEMORIES)
     norms = K1 * (1 - B + B * turns.lengths / mean)
-    found: Floats = (turns.frequencies * (K1 + 1) / (turns.frequencies + norms[:, None])) @ idfs / total
+    found: Floats = np.vecdot(turns.frequencies * (K1 + 1) / (turns.frequencies + norms[:, None]), idfs) / total
     return found
 
 

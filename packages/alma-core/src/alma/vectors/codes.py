@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError
 from alma.vectors.arrays import Halves, Integers, Matrix, Vector, widen
+from alma_learning import hold_forks
 
 LEVELS = np.array([-1.5104, -0.4528, 0.4528, 1.5104], dtype=np.float32)
 DISTORTION = 0.1175
@@ -36,7 +37,8 @@ Bits = NDArray[np.uint8]
 def _faiss() -> Any:
     """Returns the module. Raises `MissingDependencyError` where FAISS is not installed."""
     try:
-        import faiss  # type: ignore[import-untyped, unused-ignore] # FAISS ships no types
+        with hold_forks():
+            import faiss  # type: ignore[import-untyped, unused-ignore] # FAISS ships no types
     except ImportError as error:
         message = f"an index of this size needs FAISS, which cannot be imported ({error}): install faiss-cpu"
         raise MissingDependencyError(message) from error

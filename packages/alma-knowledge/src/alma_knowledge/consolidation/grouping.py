@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from alma_knowledge.consolidation.sameness import Verdict
 from alma_knowledge.consolidation.stated import Stated, compare_stated
+from alma_learning.forks import multiply
 from alma_learning.linkage import NEVER, link_groups
 
 BLOCK = 512
@@ -104,7 +105,7 @@ def find_near(vectors: Vectors, threshold: float) -> Iterator[tuple[Pair, float]
     """Yields the nearest pairs of at least that cosine, `MOST_NEAR` at most, the nearest first."""
     rows, columns, cosines = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float32)
     for start in range(0, len(vectors), BLOCK):
-        found = vectors[start : start + BLOCK] @ vectors[start:].T
+        found = multiply(vectors[start : start + BLOCK], vectors[start:].T)
         least = threshold if len(cosines) < MOST_NEAR else max(threshold, float(cosines[-1]))
         a, b = np.nonzero(found >= least)
         a, b = a[b > a], b[b > a]

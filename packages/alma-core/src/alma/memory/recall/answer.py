@@ -129,7 +129,7 @@ def _gather_turns(query: Query, found: Found, pieces: Sequence[_Piece]) -> tuple
     number_of: dict[tuple[int, int], int] = {}
     of_turn = np.array([number_of.setdefault((piece.row, piece.turn), len(number_of)) for piece in pieces])
     frequencies = _count_stems(query.words, [piece.text for piece in pieces])
-    nearest = _select_nearest(pieces, of_turn, (frequencies > 0) @ rarities(frequencies))
+    nearest = _select_nearest(pieces, of_turn, np.vecdot(frequencies > 0, rarities(frequencies)))
     in_turns = np.zeros((len(nearest), frequencies.shape[1]))
     np.add.at(in_turns, of_turn, frequencies)
     cosines = np.zeros(len(nearest))
