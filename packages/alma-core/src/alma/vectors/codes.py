@@ -15,6 +15,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.fft import rfft  # `np.fft` would be imported by the thread that makes codes, and a child forked then would wait for it
 from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError
@@ -71,7 +72,7 @@ def rotate(vectors: Matrix) -> Matrix:
     be as quick; but codes are made in a thread of their own, and a fork in the middle of a product of OpenBLAS leaves the process waiting for ever.
     """
     order, signs, factors = _turns(vectors.shape[1])
-    turned = np.fft.rfft(vectors[:, order] * signs) * factors
+    turned = rfft(vectors[:, order] * signs) * factors
     return np.concatenate([turned.real, -turned.imag[:, -2:0:-1]], axis=1)
 
 
