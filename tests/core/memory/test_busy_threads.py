@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
-from alma.memory.pool import WORKERS
+from alma.memory.pool import WORKERS, Job
 from alma.memory.room import SearchSizes
 from facade import ManualClock, StoredIn
 from sized import open_sized
@@ -44,14 +44,20 @@ def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
     over = threading.Event()
     begun = threading.Barrier(WORKERS + 1)
 
+    left = WORKERS
+
     def wait() -> None:
+        nonlocal left
         begun.wait(10)
         over.wait(10)
+        left -= 1
 
-    waiting = [alma._store.beside.submit(wait) for _ in range(WORKERS)]
+    waiting = [Job(wait) for _ in range(WORKERS)]
+    for each in waiting:
+        alma._store.beside.submit(each.run)
     begun.wait(10)
     try:
-        yield lambda: not any(each.done() for each in waiting)
+        yield lambda: left == WORKERS
     finally:
         over.set()
         for each in waiting:

@@ -8,6 +8,7 @@ import faiss
 import numpy as np
 import pytest
 
+from alma.errors import StorageError
 from alma.vectors import ProjectIndex
 from alma.vectors.codes import DISTORTION, LEVELS, Codes, rotate
 
@@ -263,6 +264,24 @@ def test_until_the_codes_are_made_a_search_is_exact(make_changes: Make, unit_vec
     assert (has_codes(index, scans), len(later)) == (False, 1)
     later.pop()()
     assert has_codes(index, scans)
+
+
+def test_where_no_thread_could_be_started_a_later_search_asks_again(
+    make_changes: Make, unit_vectors: Make, scans: list[int]
+) -> None:
+    asked = list[int]()
+
+    def run(call: Callable[[], object]) -> None:
+        asked.append(len(asked))
+        if len(asked) == 1:
+            raise StorageError("no thread could be started")
+        call()
+
+    index = new_index(run)
+    index.apply(make_changes(1, clustered(unit_vectors, MANY), dimension=DIMENSION))
+    searched(searched(index))
+    assert has_codes(index, scans)
+    assert len(asked) == 2
 
 
 def test_no_codes_are_made_after_the_end(make_changes: Make, unit_vectors: Make, scans: list[int]) -> None:

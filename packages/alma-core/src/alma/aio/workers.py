@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -50,8 +51,18 @@ class Workers:
         close()
 
     def _submitted(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        context = contextvars.copy_context()
-        return self._threads.submit(lambda: context.run(call, *args, **kwargs))
+        future: Future[R] = Future()
+        self._threads.submit(partial(_fulfil, future, partial(contextvars.copy_context().run, call, *args, **kwargs)))
+        return future
+
+
+def _fulfil(future: Future[R], call: Callable[[], R]) -> None:
+    """Makes the call, unless it was cancelled, and tells its future."""
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is the caller's
+            future.set_exception(error)
 
 
 def _release(done: Future[R], release: Callable[[R], object]) -> None:

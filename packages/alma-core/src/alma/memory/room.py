@@ -150,14 +150,9 @@ class OpenStore:
             path=self._snapshot_path(name),
             codes_above=self.sizes.codes_above,
             keeps_snapshots=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
-            run=self._beside,
+            run=self.beside.submit,
         )
         return Room(self, project, index)
-
-    def _beside(self, call: Callable[[], object]) -> None:
-        """Calls a function in another thread, unless the store closes."""
-        with contextlib.suppress(StorageError):
-            self.beside.submit(call)
 
     def _outside(self, project: Project) -> IndexOutside | None:
         """The index of a project whose vectors are searched outside of this process."""

@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import MissingDependencyError, ValidationError
+from alma.errors import MissingDependencyError, StorageError, ValidationError
 from alma.protocols import PassageScores, VectorChanges
 from alma.vectors.arrays import NO_FLAGS, NO_ROWS, NO_SCORES, Integers, Matrix, SharedLock, Vector, ascending
 from alma.vectors.kind import Arrays, Fetch, KindIndex
@@ -114,7 +114,7 @@ class ProjectIndex:
     def renew_locks(self) -> None:
         """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
         index."""
-        self._lock, self._encoding = SharedLock(), Lock()
+        self._lock, self._encoding, self._is_asked_for = SharedLock(), Lock(), False
         for kind in self._kinds.values():
             kind.drop_unfinished()
 
@@ -362,11 +362,20 @@ class ProjectIndex:
             return
         if self._quiet and not any(kind.is_slow for kind in list(self._kinds.values())):
             self._quiet -= 1
-        elif self._encoding.acquire(blocking=False):
-            self._run(self._encode)
+        elif not self._is_asked_for:
+            self._is_asked_for, is_begun = True, False
+            try:
+                self._run(self._encode)
+                is_begun = True
+            except StorageError:  # no thread is left: a later search asks again
+                pass
+            finally:
+                self._is_asked_for = self._is_asked_for and is_begun
 
     def _encode(self) -> None:
-        """Finishes all kinds, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
+        """Finishes all kinds, some of each at a time: searches go on beside it, and writes wait for a few milliseconds. One thread does that."""
+        if not self._encoding.acquire(blocking=False):
+            return
         try:
             while not self._is_stopped:
                 if not self._encode_some():
@@ -375,6 +384,7 @@ class ProjectIndex:
             self._is_stopped = True
             _LOG.warning("searches compare all vectors of a large kind of memory: %s", error)
         finally:
+            self._is_asked_for = False
             self._encoding.release()
 
     def _encode_some(self) -> bool:

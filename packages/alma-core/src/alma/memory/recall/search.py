@@ -2,11 +2,14 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.errors import StorageError
+from alma.memory.pool import Job
 from alma.memory.recall.query import ARMS, DENSE, TEXT, Query
 from alma.memory.room import Room
 from alma.protocols import CommonWords, PassageScores, TextScores
@@ -160,23 +163,20 @@ def _gather(
     sample = ascending(of_sample.memories)
     is_scanned = population > sizes.all_up_to and DENSE in query.arms
     is_large = is_scanned and population > sizes.beside_above
-    beside = room.store.beside.submit(_find_nearest, index, query, hits) if is_large else None
+    nearest = Job(lambda: index.nearest(query.vector, partitions=partitions, limit=hits).memories)
+    if is_large:
+        with suppress(StorageError):  # without a thread this one searches
+            room.store.beside.submit(nearest.run)
     text = _match_words(room, query)
     if population > sizes.all_up_to:
         also = np.concatenate([also, _find_by_words(text, index, 2 * hits)])
-    if is_scanned:  # a thread that is too busy to have begun need not be waited for
-        near = _find_nearest(index, query, hits) if beside is None or beside.cancel() else beside.result()
-        also = np.concatenate([also, near])
+    if is_scanned:  # in each kind the nearest, of copies the newest
+        also = np.concatenate([also, nearest.result()])
     others = ascending(also)
     others = others[~find_among(sample, others)[1]]
     if not len(others):
         return text, of_sample, None
     return text, join_passages([of_sample, index.score(query.vector, memories=others)]), sample
-
-
-def _find_nearest(index: AnyIndex, query: Query, limit: int) -> Integers:
-    """Returns the memories that are nearest in each kind, of copies the newest."""
-    return index.nearest(query.vector, partitions=query.scope.rows, limit=limit).memories
 
 
 def _gather_within(

@@ -374,7 +374,7 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     .order_by(_v.row)
     .limit(number("limit")),
     "vectors_unused": sa.select(_v.row, _v.project, _v.text_hash).where(
-        ~sa.exists().where(_p.project == _v.project, _p.text_hash == _v.text_hash).correlate(VECTOR)
+        sa.tuple_(_v.project, _v.text_hash).not_in(sa.select(_p.project, _p.text_hash).where(_p.text_hash.is_not(None)))
     ),
     "vector_delete": sa.delete(VECTOR).where(_v.row == number("of_row")),
     # The full text of stores that have no other.
