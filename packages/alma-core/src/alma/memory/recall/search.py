@@ -1,9 +1,10 @@
 """Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,20 +164,27 @@ def _gather(
     sample = ascending(of_sample.memories)
     is_scanned = population > sizes.all_up_to and DENSE in query.arms
     is_large = is_scanned and population > sizes.beside_above
-    nearest = Job(lambda: index.nearest(query.vector, partitions=partitions, limit=hits).memories)
+    find_nearest: Callable[[], Integers] = partial(_find_nearest, index, query, hits)
     if is_large:
+        nearest = Job(find_nearest)
+        find_nearest = nearest.result
         with suppress(StorageError):  # without a thread this one searches
             room.store.beside.submit(nearest.run)
     text = _match_words(room, query)
     if population > sizes.all_up_to:
         also = np.concatenate([also, _find_by_words(text, index, 2 * hits)])
-    if is_scanned:  # in each kind the nearest, of copies the newest
-        also = np.concatenate([also, nearest.result()])
+    if is_scanned:
+        also = np.concatenate([also, find_nearest()])
     others = ascending(also)
     others = others[~find_among(sample, others)[1]]
     if not len(others):
         return text, of_sample, None
     return text, join_passages([of_sample, index.score(query.vector, memories=others)]), sample
+
+
+def _find_nearest(index: AnyIndex, query: Query, limit: int) -> Integers:
+    """Returns the memories that are nearest in each kind, of copies the newest."""
+    return index.nearest(query.vector, partitions=query.scope.rows, limit=limit).memories
 
 
 def _gather_within(
