@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from alma.memory.recall.query import Query
-from alma.memory.recall.search import Found, Integers
+from alma.memory.recall.search import NO_MEMORIES, Found, Integers
 from alma.memory.room import Room
 from alma.protocols import Candidate
 from alma.retrieval.fusion import Contender, Ranked, rank_contenders, select_contenders
@@ -57,7 +57,7 @@ def contenders_for(top_k: int) -> int:
     return 2 * top_k + 10
 
 
-def select_from(index: AnyIndex, query: Query, found: Found, near: Integers) -> list[Contender]:
+def select_from(index: AnyIndex, query: Query, found: Found, near: Integers = NO_MEMORIES) -> list[Contender]:
     """Returns the contenders of each kind: the most similar of the relevant memories, and all memories of `near`."""
     at = np.flatnonzero(found.is_relevant)
     memories, ties, similarities = found.memories[at], found.ties[at], found.similarities[at]

@@ -10,7 +10,7 @@ from alma.memory.recall.answer import Answer, find_disputes, make_slice
 from alma.memory.recall.explanations import explain_answer
 from alma.memory.recall.query import Query, RetrieveRequest, understand
 from alma.memory.recall.rank import contenders_for, rank, select_from
-from alma.memory.recall.search import NO_MEMORIES, Found, Integers, nearest_to_events, search_named, with_speakers
+from alma.memory.recall.search import Found, nearest_to_events, search_named, with_speakers
 from alma.memory.recall.ways import rules_near
 from alma.memory.room import Room
 from alma.retrieval.fusion import Contender
@@ -45,21 +45,19 @@ def _search(room: Room, query: Query) -> tuple[Query, Found, list[Contender], Ma
 
     Returns the query with what the store knows of it, what was found, the contenders, and the memory nearest to each event.
     """
-    index = room.index.current(query.scope.rows)
-
-    def find(asked: Query, near: Integers = NO_MEMORIES) -> tuple[Found, list[Contender]]:
-        found = search_named(room, index, asked, hits=contenders_for(asked.top_k), always=near)
-        return found, select_from(index, asked, found, near)
-
+    index, hits = room.index.current(query.scope.rows), contenders_for(query.top_k)
     if (times := query.times) is not None:  # read from the store: exact, whatever the searches hold
         rows = room.project.within(query.scope.rows, since=times.since, until=times.until, known_by=times.known_by)
         query = replace(query, within=np.array(rows, dtype=np.int64))
-    found, contenders = find(query)
+    found = search_named(room, index, query, hits=hits)
     query = with_speakers(room, query, found)
     if query.speakers:
-        found, contenders = find(query)
-    nearest = nearest_to_events(room, index, query, hits=contenders_for(query.top_k))
+        found = search_named(room, index, query, hits=hits)
+    contenders = select_from(index, query, found)
+    nearest = nearest_to_events(room, index, query, hits=hits)
     near = set(nearest.values())
     if near - {one.memory for one in contenders}:
-        found, contenders = find(query, np.array(sorted(near), dtype=np.int64))
+        always = np.array(sorted(near), dtype=np.int64)
+        found = search_named(room, index, query, hits=hits, always=always)
+        contenders = select_from(index, query, found, always)
     return query, found, [one._replace(is_kept=True) if one.memory in near else one for one in contenders], nearest
