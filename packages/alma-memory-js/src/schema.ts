@@ -1679,7 +1679,7 @@ export interface components {
             timestamp?: string;
         };
         /**
-         * @description How a task or a step ended. `unverified` means that it was not judged.
+         * @description End of a task or a step. `unverified` means that it was not judged.
          * @enum {string}
          */
         Verdict: "success" | "failure" | "partial" | "unverified";

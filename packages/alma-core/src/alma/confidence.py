@@ -1,4 +1,4 @@
-"""How sure one may be of a strategy, under the name and with the labels that alma-memory has."""
+"""The confidence in a strategy, under the name and with the labels that alma-memory has."""
 
 from typing import TYPE_CHECKING
 

@@ -17,7 +17,7 @@ def extension(package: str, extra: str, what: str) -> ModuleType:
 
 
 def forwarding(own: str, package: str, *, extra: str, what: str) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a module of the core that stands for a module of a package, with the names of its `__all__`."""
+    """Returns the `__getattr__` of a module of the core that forwards to a module of a package, with the names of its `__all__`."""
 
     def attribute(name: str) -> Any:
         if name == "__all__" or not name.startswith("_"):

@@ -266,7 +266,7 @@ def stated_tombstones(changes: Iterable[Change]) -> Iterator[RowValues]:
 
 
 def tombstone(key: str, salt: bytes) -> str:
-    """Returns the digest that stands for a purged key."""
+    """Returns the digest that replaces a purged key."""
     return hashlib.sha256(salt + key.encode()).hexdigest()
 
 

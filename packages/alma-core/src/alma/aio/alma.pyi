@@ -199,8 +199,8 @@ class AsyncAdmin:
     async def redact_existing(self, *, dry_run: bool = False) -> alma.types.reports.RedactReport:
         """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
 
-        With `dry_run` it only says what there is. All is stored anew without them, with the same ids, counts and rules, and embedded anew. The former
-        records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
+        With `dry_run` it only reports them. All is stored again without them, with the same ids, counts and rules, and new vectors. The former
+        records of the journal are erased, for a secret may be in any: history begins here, and there is no undo of it. `compact` then removes the
         last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then."""
     async def reindex(self, embedder: str | alma.protocols.models.Embedder, progress: collections.abc.Callable[[int, int], None] | None = None, *, embedding_dim: int | None = None) -> alma.types.reports.ReindexReport:
         """Embeds the whole store, all its projects, with another embedder: a name or an `Embedder`. The old one serves until all is done.
@@ -321,7 +321,7 @@ class AsyncALMA(AsyncAdmin):
 
         Of a preference `category`, `preference` and `source`, of a fact `domain`, `fact` and `source`, of an anti-pattern `pattern`, `why_bad` and
         `better_alternative`, of a heuristic `condition` and `strategy`, of a registered kind any of its fields. The memory keeps its id, its
-        usage and its history, and counts as stated now. A record of how often a strategy worked was that of the former words, and begins anew.
+        usage and its history, and counts as stated now. A record of how often a strategy worked was that of the former words, and starts at zero.
         `undo` takes the edit back. A text that became suspicious puts it into quarantine.
 
         `ConflictError` if these fields changed since it was read, `MemoryNotFoundError` if it was forgotten, `ValidationError` for another field,

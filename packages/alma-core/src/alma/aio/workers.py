@@ -57,7 +57,7 @@ class Workers:
 
 
 def _fulfil(future: Future[R], call: Callable[[], R]) -> None:
-    """Makes the call, unless it was cancelled, and tells its future."""
+    """Makes the call, unless it was cancelled, and reports to its future."""
     if future.set_running_or_notify_cancel():
         try:
             future.set_result(call())

@@ -55,7 +55,7 @@ class EndpointEmbedder:
     """Embeds over HTTP. Thread-safe. Opens no connection before the first text.
 
     Texts are cut at `max_characters`; a blank one is sent as a full stop. A request has at most `batch_size` texts. Vectors are normalised
-    here. The key is in no message, log, representation or fingerprint. `Endpoint` tells what is retried.
+    here. The key is in no message, log, representation or fingerprint. `Endpoint` states the errors that are retried.
     """
 
     def __init__(

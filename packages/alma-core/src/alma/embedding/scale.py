@@ -1,4 +1,4 @@
-"""How an embedder spreads cosines, beside all-MiniLM-L6-v2, for which the limits of learning were measured.
+"""The spread of an embedder's cosines, beside all-MiniLM-L6-v2, for which the limits of learning were measured.
 
 Each model has its own cosine for "the same, in other words" and for "nothing in common": .6 and .1 with one, .9 and .7 with another. Both are
 measured on the same few sentences, and what lies between them is stretched alike.
@@ -78,7 +78,7 @@ class Scale:
 
 
 OWN = Scale()
-"""That of all-MiniLM-L6-v2 itself."""
+"""The scale of all-MiniLM-L6-v2 itself."""
 
 
 def scale_of(vectors: Vectors) -> Scale | None:

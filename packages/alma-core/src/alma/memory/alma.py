@@ -400,7 +400,7 @@ def configured_block(alma: ALMA, name: str) -> tuple[Mapping[str, object] | None
 
 
 def release_project(alma: ALMA) -> None:
-    """Frees the memory that a project's caches take, for servers of many projects. What is called next on the project loads them anew."""
+    """Frees the memory that a project's caches take, for servers of many projects. The next call on the project loads them again."""
     room = alma._store.projects.pop(alma.project_id, None)
     if room is not None:
         room.index.save()

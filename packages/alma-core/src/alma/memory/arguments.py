@@ -286,7 +286,7 @@ def checked_redact(value: object) -> Redact:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """How a store redacts. Digests are keyed by the random id of the store, so that placeholders of two stores have nothing in common."""
+    """Redaction by the rules of a store. Digests are keyed by the store's random id, so that placeholders of two stores have nothing in common."""
 
     given: Redact
     redactor: Redactor

@@ -1,7 +1,7 @@
 """Caches of the vector index of a project: in this process, in snapshots between processes, or a search outside of it.
 
-Snapshots stand beside the database: one for each large kind of memory, and one of the lengths of the texts. What is unusable is ignored and
-written anew; what was purged leaves with all of them.
+Snapshots stand beside the database: one for each large kind of memory, and one of the lengths of the texts. An unusable one is ignored and
+written again; purged memories leave with all of them.
 """
 
 import glob
@@ -292,7 +292,7 @@ class IndexOutside:
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
-        """Begins anew after a fork: connections belong to the parent."""
+        """Starts empty after a fork: connections belong to the parent."""
         self._lock = threading.RLock()
         self._index = None
 

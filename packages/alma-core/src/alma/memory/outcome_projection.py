@@ -206,7 +206,7 @@ class _Texts:
         self.was_refused = False
 
     def embedding(self) -> Embedding:
-        """Returns what cosines of the embedder tell."""
+        """Returns what the embedder's cosines measure."""
         try:
             return Embedding.WORDS if self._texts.scale(self._project) is None else Embedding.MEANING
         except (EmbeddingError, ConfigurationError) as error:

@@ -284,7 +284,7 @@ class Room:
 
     @property
     def scale(self) -> Scale | None:
-        """How the embedder spreads cosines, as far as that is known without asking it; `None` also if they do not separate meanings."""
+        """Spread of the embedder's cosines, as far as it is known without a call of the embedder; `None` also if they do not separate meanings."""
         return self.store.texts.scale_at_hand(self.project)
 
     @property

@@ -313,7 +313,7 @@ class Erasable(Protocol):
     ) -> Erased | None:
         """Erases memories and small records in one transaction: their rows, and the payload of every journal record that changed them.
 
-        A record is named "kind/key"; "kind/key/" stands for all whose key is that and a number. Returns `None` if none of them ever existed.
+        A record is named "kind/key"; "kind/key/" names all records of this key and a number. Returns `None` if none of them ever existed.
         `then` writes more in the same transaction, for example a replacement, given what was erased; it is not called if nothing was. Each of
         its writes has a journal record.
         """

@@ -112,7 +112,7 @@ MOST_OF_TIME = 1.5
 """The most that a memory gains for lying in the time that a question names, as a z-score."""
 
 OF_TIME_ALONE = 4.0
-"""How many times as much it gains where the question says nothing else: then the time decides."""
+"""The factor of this gain where the question says nothing else: then the time decides."""
 
 LEAST_COSINE = 0.2
 LEAST_SHARE = 0.1

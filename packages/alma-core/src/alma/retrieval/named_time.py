@@ -241,13 +241,13 @@ def _clue() -> re.Pattern[str]:
 
 @cache
 def _since() -> re.Pattern[str]:
-    """What stands before a time that reaches until now."""
+    """Returns the pattern of the words before a time that reaches until now."""
     return re.compile(r"\bsince (?:(?:the|last|early|mid|late|about|around|this past|(?:start|beginning|end|middle) of) )*$")
 
 
 @cache
 def _two_ends() -> re.Pattern[str]:
-    """What joins the two ends of one interval."""
+    """Returns the pattern of the words that join the two ends of an interval."""
     return re.compile(r"\b(?:between|from) (?:\S+ ){1,5}?(?:and|to|until|till|through) ")
 
 
@@ -337,7 +337,7 @@ _AROUND = " ,;:"
 
 @dataclass(frozen=True, slots=True)
 class NamedEvents:
-    """What is asked about some events, and the events in the order of the question; none where it says only what kind they are of."""
+    """A question's relation of some events, and the events in the order of the question; none where it names only their kind."""
 
     relation: Relation
     events: tuple[str, ...] = ()

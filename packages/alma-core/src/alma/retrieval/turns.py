@@ -33,7 +33,7 @@ OF_CONVERSATION = 1.28
 """Weight of the fused z of the conversation."""
 
 OF_NAMED = 1.5
-"""What a turn gains whose speaker is the one person that the question names."""
+"""The gain of a turn whose speaker is the only person that the question names."""
 
 OF_NEIGHBOURS = 0.3
 """Share of the two neighbours' z."""

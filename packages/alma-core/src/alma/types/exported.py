@@ -88,7 +88,7 @@ class ExportedMemory(Value):
     updated_at: UtcDatetime
     archived_at: UtcDatetime | None
     evidence: str | None = Field(default=None, exclude=True)
-    """What a former version says that it rests on."""
+    """The outcomes that it rests on, as a former version names them."""
     passages: tuple[ExportedPassage, ...]
     usage: ExportedUsage | None
 

@@ -142,7 +142,7 @@ class MemoryScope(Value):
 
 
 class UserWall(StrEnum):
-    """Which records of an agent cross from one user to others. Preferences never do.
+    """Wall between the users of an agent: the records that cross from one user to others. Preferences never do.
 
     `separate`: counts, and strategies that at least two users or no user brought. `isolated`: nothing. `shared`: everything.
     """

@@ -55,7 +55,7 @@ CUSTOM_LETTER, CUSTOM_SECTION = "C", "Notes"
 
 
 class Verdict(StrEnum):
-    """How a task or a step ended. `unverified` means that it was not judged."""
+    """End of a task or a step. `unverified` means that it was not judged."""
 
     SUCCESS = "success"
     FAILURE = "failure"

@@ -30,7 +30,7 @@ _SECTIONS = {**{spec.letter: spec.section for spec in KINDS.values()}, CUSTOM_LE
 
 
 class Fitted(NamedTuple):
-    """What a prompt includes, and its text."""
+    """The items and ways that a prompt includes, and its text."""
 
     items: tuple[Recalled, ...]
     ways: tuple[StrategyRecord, ...]
@@ -49,8 +49,8 @@ def fitted(
     """Returns the items and the ways that a prompt of at most `max_tokens` includes, in their order and with the turns that it shows, and its
     text, "" if nothing fits.
 
-    Ways come first, and better items before others. What a way already tells of is left out: the rule that it is, and the outcomes behind it. Of
-    outcomes that differ in numbers alone, the best stands for all.
+    Ways come first, and better items before others. Items that a way already states are left out: its rule, and the outcomes behind it. Of
+    outcomes that differ only in numbers, the best is shown.
     """
     _check_budget(max_tokens, count_tokens)
     kept_ways = _fitting_ways(ways, now, max_tokens, count_tokens)
@@ -86,7 +86,7 @@ def way_lines(ways: Sequence[StrategyRecord], now: datetime | None) -> list[str]
 def _fitting_ways(
     ways: Sequence[StrategyRecord], now: datetime, max_tokens: int, count_tokens: TokenCounter
 ) -> tuple[StrategyRecord, ...]:
-    """The ways that have a tag and fit into a prompt, the first ones before the others."""
+    """Returns the ways that have a tag and fit into a prompt, the first ones before the others."""
     kept: list[StrategyRecord] = []
     for way in ways:
         if way.tag is not None and count_tokens(_assemble({}, (), way_lines([*kept, way], now))) <= max_tokens:
@@ -97,7 +97,7 @@ def _fitting_ways(
 def _untold(
     items: Sequence[Recalled], ways: Sequence[StrategyRecord], kept: Sequence[StrategyRecord], timeline: Timeline | None
 ) -> Sequence[Recalled]:
-    """The items that no way tells of. Where a question is about times, outcomes have dates, which ways have not."""
+    """Returns the items that no way states already. Where a question is about times, outcomes have dates, and ways have none."""
     told = {way.id for way in ways if way.rule != TRIED}
     errors = {way.why_bad for way in kept}
     if timeline is None:
@@ -116,7 +116,7 @@ def _says_error_alone(memory: Memory, errors: Collection[str | None]) -> bool:
 
 
 def says_more(memory: Memory, told: Collection[str], errors: Collection[str | None]) -> bool:
-    """Returns True for an outcome that says what failed in its attempt, unless ways tell of each of these failures: `told` are the outcomes behind
+    """Returns True for an outcome that says what failed in its attempt, unless ways state each of these failures: `told` are the outcomes behind
     these ways, `errors` those that they state."""
     said = memory.metadata.get(ATTEMPT)
     if not isinstance(said, dict) or not said.get("failed"):
@@ -172,7 +172,7 @@ def note(memory: Memory, now: datetime | None, prefix: str = "") -> str:
 
 
 def _contradicted(memory: Memory) -> str:
-    """That another memory of the slice contradicts this one, in our words alone."""
+    """Returns the note that another memory of the slice contradicts this memory, in fixed words only."""
     said = memory.metadata.get(CONTRADICTED)
     why = said.get("why") if isinstance(said, dict) else None
     return f" ({WHY_PREFERRED[why]})" if isinstance(why, str) and why in WHY_PREFERRED else ""
@@ -320,7 +320,7 @@ def _for_all(first: Recalled, rest: Sequence[Recalled]) -> Recalled:
 
 
 def _likeness(outcome: Outcome) -> Hashable:
-    """What two repeats have in common: all that a prompt says of them, but for numbers and age."""
+    """Returns the words that repeats share: all that a prompt says of them, except numbers and age."""
     rest = outcome.model_copy(update={"task_description": ""}).described(None)
     marks = tuple(str(outcome.metadata.get(key)) for key in _MARKS)
     return outcome.agent, outcome.user_id, _NUMBER.sub("0", outcome.task_description), rest, marks

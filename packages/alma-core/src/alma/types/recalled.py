@@ -274,7 +274,7 @@ class Contradiction(Value):
 
     @property
     def reason(self) -> str:
-        """How they contradict each other, and which is preferred, as a sentence."""
+        """The sort of contradiction, and the preferred memory, as a sentence."""
         how = {
             "denial": "one denies what the other says",
             "opposite": f"one says the opposite of the other ({self.preferred_value}, {self.other_value})",

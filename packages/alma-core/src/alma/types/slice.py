@@ -190,7 +190,7 @@ class MemorySlice(Value):
 
         With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
-        The same slice gives the same bytes. Of outcomes that differ in the numbers of their task alone, one stands for all. Whole items are left
+        The same slice gives the same bytes. Of outcomes that differ only in the numbers of their task, one is shown. Whole items are left
         out, least first, never cut; of conversations, whole turns, those first that are least likely evidence for their tokens. Where the slice
         has a `timeline`, conversations and outcomes have dates in place of ages and come in the order of time if times are compared, and a line has
         the days between the events. `ValidationError` unless `max_tokens` is a whole number, 0 or more. `model` changes nothing: `count_tokens`
@@ -240,7 +240,7 @@ class MemorySlice(Value):
         return self.model_copy(update={"recalled": tuple(items), "strategies": tuple(ways)})
 
     def notes(self) -> list[str]:
-        """Returns the lines of a prompt without tags, for prompts without citations: ways, then what they do not tell of, in rank order."""
+        """Returns the lines of a prompt without tags, for prompts without citations: ways, then the memories that no way states, in rank order."""
         return [line for _, line in self.notes_with_ids()]
 
     def notes_with_ids(self) -> list[tuple[str, str]]:

@@ -17,13 +17,13 @@ from alma.types.sentences import AS_A_STEP, brief, describe_record, ends_with, t
 from alma.types.tags import defused
 
 WORKS, FAILS, TRIED = "works", "fails", "tried"
-"""What a way amounts to: a heuristic, an anti-pattern, or neither yet."""
+"""The side of a way: a heuristic, an anti-pattern, or neither yet."""
 
 UNNAMED = "no strategy named"
 """Label of the row of attempts that name no strategy."""
 
 SIDES: Mapping[str, str] = {MemoryType.HEURISTIC.value: WORKS, MemoryType.ANTI_PATTERN.value: FAILS}
-"""What is said of a way, by the kind of a rule about it."""
+"""The side of a way by the kind of a rule about it."""
 
 
 class Range(Value):
@@ -272,7 +272,7 @@ NO_USE: Mapping[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """What is kept of a rule: whose it is, its side, some outcomes that it rests on, its words, and what became of it.
+    """The stored part of a rule: its owner, its side, some outcomes that it rests on, its words, and its later state.
 
     The rule is the group of outcomes that now holds most of the `anchors`. `version` is that of the stored record, 0 if none is stored.
     """

@@ -34,7 +34,7 @@ class DatedEvent(Value):
 
 
 class Timeline(Value):
-    """What a question asks about events, and those of them for which a memory was found, earliest first.
+    """A question's relation of events, and the events for which a memory was found, earliest first.
 
     A conversation has the date when it was held, which may be later than what is spoken of.
     """

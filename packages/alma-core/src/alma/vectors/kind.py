@@ -325,7 +325,7 @@ class KindIndex:
             self.codes = self._made = None
 
     def compact(self) -> "KindIndex":
-        """Returns a kind of the live passages only. Its codes are made anew."""
+        """Returns a kind of the live passages only. Its codes are made again."""
         made = KindIndex(self._dimension, codes_above=self._codes_above, wide_up_to=self._wide_up_to)
         contents = np.flatnonzero(self.copies.values)
         numbers = np.cumsum(self.copies.values > 0) - 1

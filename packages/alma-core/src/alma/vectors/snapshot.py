@@ -1,4 +1,4 @@
-"""Snapshot files of caches, so that a process need not make them anew from the database. All content is checked before use.
+"""Snapshot files of caches, so that a process need not rebuild them from the database. All content is checked before use.
 
     magic 8 bytes | keyed blake2b-256 of all that follows | upto, length, count | partitions | arrays, as `numpy.savez` writes them
 

@@ -1,4 +1,4 @@
-"""Makes content of a whole store anew: vectors by another embedder, damaged content from the journals."""
+"""Rebuilds content of a whole store: vectors by another embedder, damaged content from the journals."""
 
 from collections.abc import Sequence
 

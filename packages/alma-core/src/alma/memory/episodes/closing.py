@@ -173,7 +173,7 @@ def _says_nothing(ended: EpisodeRecord) -> bool:
 
 
 def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> None:
-    """Raises `ConflictError` if an agent's own word would replace a verdict of somebody else."""
+    """Raises `ConflictError` if an agent's own word would replace a verdict of another judge."""
     if kept.verdict_source.is_trusted and not judge.is_trusted and kept.outcome is not Verdict.UNVERIFIED:
         raise ConflictError(
             f"episode {quoted(ended.id)} was judged by source {kept.verdict_source.value!r}, which the word of {judge.value!r} does not "

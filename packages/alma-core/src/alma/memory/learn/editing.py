@@ -38,7 +38,7 @@ def edit(room: Room, /, memory: AnyMemory, **fields: Any) -> AnyMemory:
 
     Of a preference `category`, `preference` and `source`, of a fact `domain`, `fact` and `source`, of an anti-pattern `pattern`, `why_bad` and
     `better_alternative`, of a heuristic `condition` and `strategy`, of a registered kind any of its fields. The memory keeps its id, its
-    usage and its history, and counts as stated now. A record of how often a strategy worked was that of the former words, and begins anew.
+    usage and its history, and counts as stated now. A record of how often a strategy worked was that of the former words, and starts at zero.
     `undo` takes the edit back. A text that became suspicious puts it into quarantine.
 
     `ConflictError` if these fields changed since it was read, `MemoryNotFoundError` if it was forgotten, `ValidationError` for another field,

@@ -40,7 +40,7 @@ class Sessions:
         self._after = {key: list(found) for key, found in self._before.items()}
         places = {number: (key, self._take(self._after[key], given[number])) for number, key in keys.items()}
         self.results = {number: self._after[key][place] for number, (key, place) in places.items()}
-        """What became of each conversation of the batch, by its number."""
+        """The conversation that each of the batch became, by its number."""
 
     def is_stale(self, stored: Lookups) -> bool:
         """Checks whether another caller has changed a session meanwhile."""

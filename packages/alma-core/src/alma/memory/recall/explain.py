@@ -133,7 +133,7 @@ class _Explainer:
         return self._explain_scored(answer, row)
 
     def _explain_scored(self, answer: Answer, row: int) -> RetrievalExplanation:
-        """Explains a readable memory that no other stands for and that is not returned, with its numbers."""
+        """Explains a readable memory that is neither returned nor folded into another, with its numbers."""
         room, query, found = self.room, self.query, answer.found
         if found.place_of(row) is None:
             index = room.index.current(query.scope.rows)

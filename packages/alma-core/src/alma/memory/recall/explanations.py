@@ -21,7 +21,7 @@ from alma.types.provenance import MemoryProvenance, provenance_of
 from alma.types.recalled import ArmPart, Explanation, FactorPart, PassagePart
 
 MOST_FOLDED = 20
-"""Limit on the memories that one stands for and that are named; all are counted."""
+"""Limit on the folded memories that are named; all are counted."""
 
 MOST_OUTCOMES = 100
 
@@ -92,7 +92,7 @@ def match_words(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[
 
 
 def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
-    """Returns the relevant memories of the same content, the one that stands for all first. Empty if this one is not among the relevant."""
+    """Returns the relevant memories of the same content, the shown one first. Empty if this memory is not among the relevant."""
     found, index = answer.found, room.index.current(answer.query.scope.rows)
     _, tie = index.ties(np.array([memory]))
     equal = np.flatnonzero(found.is_relevant & np.isin(found.ties, tie))

@@ -1,7 +1,7 @@
 """Ranks what was found: the contenders of each kind, their scores, and one outcome for each attempt.
 
-Outcomes that rest on an agent's own word or on a foreign file take few places beside others, and none by being new. Of the outcomes of one attempt
-(what failed, what repaired it, how the whole went) one stands for all. Nothing that is stored or learned follows from either.
+Outcomes that rest on an agent's own word or on a foreign file take few places beside others, and none by being new. The outcomes of one attempt
+(a failed step, its repair, the end of the whole) are folded into one. Nothing that is stored or learned follows from either.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ LISTED_CHARS = 120
 
 Memories = Mapping[int, AnyMemory]
 Folds = Mapping[int, int]
-"""Outcomes to be left out, by row, each with the one that stands for its attempt."""
+"""Outcomes to be left out, by row, each with the outcome that its attempt is folded into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ def _group_attempts(order: Sequence[Ranked], memories: Memories) -> dict[tuple[s
 
 
 def _fold_attempts(attempts: Mapping[tuple[str, str], Sequence[int]], memories: Memories) -> dict[int, int]:
-    """Returns the outcomes to be left out, each with the one that stands for its attempt: the run's own if it was judged, else a step that
-    failed."""
+    """Returns the outcomes to be left out, each with the outcome that its attempt is folded into: the run's own if it was judged, else a step
+    that failed."""
     result: dict[int, int] = {}
     for rows in attempts.values():
         best = max(rows, key=lambda row: _worth(memories[row]))
@@ -176,9 +176,9 @@ def _fold_attempts(attempts: Mapping[tuple[str, str], Sequence[int]], memories: 
 
 
 def _fold_behind(order: Sequence[Ranked], memories: Memories, known: Folds, top_k: int) -> dict[int, int]:
-    """Returns as `_fold_attempts` does, of more outcomes than are shown: one behind stands for an attempt only if nothing before it does.
+    """Returns as `_fold_attempts` does, of more outcomes than are shown: an attempt is folded into a later outcome only if it has no earlier one.
 
-    `known` is what is folded among the first `top_k`. An outcome that is not among them and has no place is not folded.
+    `known` are the folds among the first `top_k`. An outcome that is not among them and has no place is not folded.
     """
     outcomes = [item.memory for item in order if item.kind == MemoryType.OUTCOME]
     result, left = dict(known), top_k - len(outcomes[:top_k]) + len(known)
@@ -205,7 +205,7 @@ def _is_step(memory: AnyMemory) -> bool:
 
 
 def _worth(memory: AnyMemory) -> int:
-    """Returns how well an outcome stands for its attempt: a judged run, then a step that failed, then one that went well, then a run without a
+    """Returns how well an outcome represents its attempt: a judged run, then a step that failed, then one that went well, then a run without a
     verdict."""
     if not isinstance(memory, Outcome):
         return 0
@@ -215,7 +215,7 @@ def _worth(memory: AnyMemory) -> int:
 
 
 def _with_parts(memories: Memories, folds: Folds) -> dict[int, AnyMemory]:
-    """Returns the outcomes that stand for an attempt, with what its other outcomes say: what failed in it, and what then worked."""
+    """Returns the outcomes that attempts are folded into, with the words of the others: what failed, and what then worked."""
     groups: dict[int, list[Outcome]] = {}
     for row, best in folds.items():
         if isinstance(memory := memories.get(row), Outcome):

@@ -394,7 +394,7 @@ def make_timeline(
 ) -> Timeline | None:
     """Returns the events of a question with those of the memories shown that are nearest to them; `None` where it sets none in time.
 
-    `shown` are the memories by row, best first; one may stand for others that are folded into it.
+    `shown` are the memories by row, best first; others may be folded into one.
     """
     if named is None or not shown:
         return None

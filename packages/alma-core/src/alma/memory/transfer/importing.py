@@ -33,7 +33,7 @@ NAMED_CONFLICTS = 5
 LONGEST_CONFLICT = 200
 CHOICES = ("error", "skip", "merge")
 _NAMES = IDS | {"owner"}
-"""Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""
+"""Columns that name something: what they hold is stored as it is, so it is no reason to store all again."""
 
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
@@ -176,8 +176,8 @@ class Storing:
 def redact_existing(room: Room, *, dry_run: bool = False) -> RedactReport:
     """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
 
-    With `dry_run` it only says what there is. All is stored anew without them, with the same ids, counts and rules, and embedded anew. The former
-    records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
+    With `dry_run` it only reports them. All is stored again without them, with the same ids, counts and rules, and new vectors. The former
+    records of the journal are erased, for a secret may be in any: history begins here, and there is no undo of it. `compact` then removes the
     last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then.
     """
     redaction = room.store.redaction

@@ -37,7 +37,7 @@ Counts = Mapping[str, float]
 
 @dataclass(slots=True)
 class Plan:
-    """What an import does beside storing what is new.
+    """Steps of an import beside storing the new lines.
 
     `left_out` is here already, or was purged on one side. `instead` has lines that are stored in place of those of the file, `new_texts` the texts
     of passages that `changes` make. `leases` are of episodes that have ended, `purges` state what the file knows to have been purged.
@@ -65,7 +65,7 @@ class Plan:
 
 
 def plan_import(room: Room, export: SoundExport, *, is_merge: bool) -> Plan:
-    """Compares a file with the project. `ConflictError` if one id stands for two things."""
+    """Compares a file with the project. `ConflictError` if one id names two things."""
     plan = Plan()
     if room.project.head() == 0 and not (is_merge and export.purged):
         return plan
@@ -97,7 +97,7 @@ def _look_at_record(room: Room, line: ExportedRecord, plan: Plan) -> None:
 
 
 class _Purged:
-    """What one side, or both, know to have been purged."""
+    """Purges that one side, or both, know of."""
 
     def __init__(self, stated: Iterable[ExportedPurge]) -> None:
         self.stated = [(bytes.fromhex(one.salt), frozenset(one.digests)) for one in stated]

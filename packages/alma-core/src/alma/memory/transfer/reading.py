@@ -171,7 +171,7 @@ class SoundExport:
         return kept
 
     def renew(self) -> None:
-        """Replaces the counts and learned rules of a file of the former version. Its vectors are made anew, for texts of rules changed."""
+        """Replaces the counts and learned rules of a file of the former version. Its vectors are made again, for texts of rules changed."""
         if self.former is None:
             return
         self.header = self.header.model_copy(update={"has_vectors": False})

@@ -10,7 +10,7 @@ from alma.storage.relational.session import Seal
 from alma.storage.relational.text_index import Searched, TextIndex
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
-"""Columns of a memory by which vector indexes place its passages: when they change, the passages are theirs to take in anew."""
+"""Columns of a memory by which vector indexes place its passages: when they change, the indexes take in the passages again."""
 
 _REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
 """Columns of a memory that its full-text entry depends on."""
@@ -50,7 +50,7 @@ def _order(change: Change) -> int:
 
 
 def _mark_moves(view: View, changes: Sequence[Change]) -> list[Change]:
-    """Changes that change nothing, for live passages whose memory moves in the indexes: so the journal says why they are taken in anew."""
+    """Changes that change nothing, for live passages whose memory moves in the indexes: so the journal says why they are taken in again."""
     named = {change.key for change in changes if change.table == "passage"}
     moving = [
         change.key for change in changes if change.table == "memory" and change.before and _PLACED & set(change.after or ())
@@ -64,7 +64,7 @@ def _mark_moves(view: View, changes: Sequence[Change]) -> list[Change]:
 
 
 def _searchable(changes: Sequence[Change]) -> list[str]:
-    """The memories whose full-text entry has to be made anew."""
+    """The memories whose full-text entry has to be made again."""
     return list(
         dict.fromkeys(
             entity(change.table, change.key)

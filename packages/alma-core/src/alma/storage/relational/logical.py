@@ -15,7 +15,7 @@ from alma.types.identity import Partition, from_micros
 from alma.types.memories import Passage
 
 PartitionKey = tuple[bool, str, str]
-"""Whether the owner is a user, the owner, the kind."""
+"""The owner's sort (true for a user), the owner, the kind."""
 
 _PLAIN = (*("id", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at"),)
 NO_USAGE: Mapping[str, float] = {

@@ -146,7 +146,7 @@ class Lookups:
         return self._outcomes("outcomes_in", {"rows": json.dumps(list(partitions)), "since": since})
 
     def outcomes_named(self, memory_ids: Iterable[str]) -> Iterator[RecordedOutcome]:
-        """Those of the memories that are outcomes, in the order in which they were recorded, archived ones included."""
+        """Yields the outcomes among the memories in the order in which they were recorded, archived ones included."""
         return self._outcomes("outcomes_named", {"ids": json.dumps(_distinct(memory_ids))})
 
     def _outcomes(self, statement: str, given: Mapping[str, object]) -> Iterator[RecordedOutcome]:

@@ -133,7 +133,7 @@ class SQLProject(Lookups):
                 yield self._vectors.changes(project, rows, upto, ())
 
     def vectors_at(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
-        """Those of the passages that are there, archived ones too, and their vectors."""
+        """Returns the passages that are there, archived ones too, and their vectors."""
         with self._database.reading() as session:
             project, _ = self._locate(session)  # vectors of another embedder than ours would go by a wrong name
             rows = list(session.all("vectors_at", {"project": project, "rows": json.dumps(passages)}))
@@ -150,12 +150,12 @@ class SQLProject(Lookups):
         self._texts.hold(lengths)
 
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
+        """Returns the memories that have a live passage with a vector, ascending, and the tie of each."""
         rows = self._look("ties_of", rows=memories)
         return integers(row for row, _ in rows), self._vectors.ties([digest for _, digest in rows])
 
     def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
-        """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""
+        """Returns the memories of partitions with the smallest ties among memories that have a live passage with a vector."""
         return integers(row for (row,) in self._look("smallest_ties", rows=partitions, limit=limit, half=b"\x80"))
 
     def population(self, partitions: Sequence[int]) -> int:
@@ -237,7 +237,7 @@ class SQLProject(Lookups):
         return UsageTotals(*self._look("usage_totals")[0])
 
     def sizes(self) -> Sizes:
-        """How much each sort of content takes."""
+        """Returns the bytes that each sort of content takes."""
         counted = ("archived_count", "passage_size", "vector_size", "journal_size")
         return Sizes(*(value for statement in counted for value in self._look(statement)[0]))
 
@@ -403,7 +403,7 @@ class SQLProject(Lookups):
         return self._row
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
-        """Those known and those made since, also in other projects up to `newest`.
+        """Returns the known partitions and the newer ones, also of other projects up to `newest`.
 
         A new value each time it grows, for other threads may be going through the last one.
         """

@@ -205,7 +205,7 @@ def _restate_rule(view: View, name: str, row: Row) -> Change:
 
 
 def _names(log: Log, records: Sequence[str]) -> Iterator[str]:
-    """Returns the names of the records in the journal; one that ends in a slash stands for all that are numbered under it."""
+    """Returns the names of the records in the journal; a name that ends in a slash is of all records numbered under it."""
     for record in records:
         name = entity("record", record)
         if not record.endswith("/"):
@@ -269,7 +269,7 @@ def _drop_vectors(view: View, words: Words, remaining: Collection[tuple[str, str
 
 
 def drop_partitions(view: View) -> list[int]:
-    """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
+    """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one makes other processes read all again."""
     unused = [row for row in view.all("partitions_used") if not row["is_used"]]
     former = [row["row"] for row in unused if not row["kind"]]
     of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]

@@ -1,4 +1,4 @@
-"""How the shared code meets a database: sessions that run statements by name, how long calls wait for a locked one, the checksum of the store's
+"""The database as the shared code sees it: sessions that run statements by name, how long calls wait for a locked one, the checksum of the store's
 values, and the one seam through which text, payloads and vectors enter and leave the file, and keys as an encrypted store keeps them.
 
 Kinds and keys of small records, operations in the journal and keys in the history index are encrypted part by part, equal keys equal, so that rows
@@ -130,12 +130,12 @@ def checksum(session: Session) -> str:
 
 
 def note_checksum(session: Session) -> None:
-    """Stores the checksum anew. Every change of the table ends with this."""
+    """Stores the checksum of the values as they are. Every change of the table ends with this."""
     session.run("store_put", {"key": CHECKSUM, "value": checksum(session)})
 
 
 def check_whole(session: Session) -> None:
-    """`CorruptStoreError` if the values are not those that were stored: a checksum made of them anew would hide that."""
+    """`CorruptStoreError` if the values are not those that were stored: a new checksum of them would hide the change."""
     if not is_whole(session):
         raise CorruptStoreError("the database's id or embedder is damaged; nothing was changed, restore it from a backup")
 

@@ -337,7 +337,7 @@ USUAL_STATEMENTS: dict[str, ClauseElement] = {
     .select_from(MEMORY.join(PARTITION, PARTITION.c.row == _m.partition))
     .where(PARTITION.c.project == number("project"), PARTITION.c.kind == sa.literal_column("'outcome'")),
 }
-"""Those of calls that programs make all the time, and of short commands: SQLite's sessions have their text ahead of time."""
+"""Statements of calls that programs make all the time, and of short commands: SQLite's sessions have their text ahead of time."""
 
 _mine = sa.and_(_m.project == number("project"), sa.or_(number("is_of_all") == ONE, _m.partition.in_(rows_given("partitions"))))
 _embedded_texts = sa.select(_p.project, _p.text_hash).distinct().where(_p.text_hash.is_not(None)).subquery("texts")
@@ -385,7 +385,7 @@ RARE_STATEMENTS: dict[str, ClauseElement] = {
     .where(WORD.c.project == number("project"), WORD.c.stem.in_(given_in("stems")))
     .order_by(WORD.c.stem, WORD.c.memory),
 }
-"""Those of export, verification, re-embedding and copies, which SQLite's sessions compile when they first run one."""
+"""Statements of export, verification, re-embedding and copies, which SQLite's sessions compile when they first run one."""
 
 for _name in COPIED:
     _table = metadata.tables[_name]

@@ -109,9 +109,9 @@ class Vector(SQLModel, table=True):
 
 
 class Usage(SQLModel, table=True):
-    """How often a memory was used, passed over, praised or blamed by a person, and how the attempts went that it was used in.
+    """Counts of a memory's uses, of the times it was passed over, praised or blamed by a person, and of the attempts that used it.
 
-    Of each attempt it is credited a share: `credited_trials` sums the shares, `credited_successes` what of them went well.
+    Of each attempt it is credited a share: `credited_trials` sums the shares, `credited_successes` the shares of attempts that went well.
     """
 
     memory: int = Field(primary_key=True)
@@ -153,7 +153,7 @@ class Journal(SQLModel, table=True):
 
 
 class Touched(SQLModel, table=True):
-    """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history.
+    """The journal records that changed the content of a key (see `journal.entity`): the way from a memory to its history.
 
     The record that a memory's row names as its last one need not be here.
     """

@@ -102,7 +102,7 @@ def frequencies(passages: Sequence[Passage]) -> dict[str, float]:
 
 
 def fill(view: View, text: TextIndex, *, into: Session | None = None) -> None:
-    """Makes the full text of a project anew from its passages, in another session where one is given."""
+    """Rebuilds the full text of a project from its passages, in another session where one is given."""
     session = into or view.session
     text.begin(session, view.project)
     found = searched(view.session.all("texts_searched", {"project": view.project}), view.project, view.seal)
@@ -166,7 +166,7 @@ def _word_list(held: Sequence[tuple[int, int, int]]) -> WordList:
 
 
 FURTHER = 8
-"""How many times as much of a list is read next, where what was read does not show that the word is common."""
+"""The factor by which more of a list is read next, where the part read so far does not show that the word is common."""
 
 MOST_KEPT, OF_A_LIST = 2_000_000, 64
 """The entries of all lists that are kept, some 16 MB, and what a list counts beside its own."""
@@ -174,7 +174,7 @@ MOST_KEPT, OF_A_LIST = 2_000_000, 64
 SCOPES_KEPT = 16
 
 MOST_TAKEN_IN = 64
-"""From this number of memories that changed since the last question on, lists are read anew, which takes no longer at 10,000 memories."""
+"""From this number of memories that changed since the last question on, lists are read again, which takes no longer at 10,000 memories."""
 
 NO_TEXTS = TextLengths(0, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
 NO_LISTS = TextLists(NO_TEXTS.memories, NO_TEXTS.lengths, 0, 0.0, np.empty(0, np.int32), np.empty(0, np.float32), (), ())

@@ -192,8 +192,8 @@ class Write(Lookups):
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
 
-        Setting `archived_at` takes its passages out of every index, `None` brings them back. `updated_at` follows unless given. What is
-        searched is not made anew: for that see `replace`.
+        Setting `archived_at` takes its passages out of every index, `None` brings them back. `updated_at` follows unless given. The
+        searched text is not made again: for that see `replace`.
         """
         view, row = self._to_change(memory_id)
         given = dict(columns)

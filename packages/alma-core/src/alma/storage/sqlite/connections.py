@@ -27,7 +27,7 @@ STATEMENTS: dict[str, str] = json.loads(Path(__file__).with_name("compiled.json"
 """The text of statements by name: the usual ones, as `compiling` writes them, and those that this process compiled."""
 
 BUSY_SECONDS = 30.0
-"""How long a call waits for other processes, unless the store or the caller asks for another time."""
+"""The time that a call waits for other processes, unless the store or the caller asks for another time."""
 
 MOST_ROWS = 32
 """A statement takes this many rows of values. To prepare a longer one takes longer than it saves."""

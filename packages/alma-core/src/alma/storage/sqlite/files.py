@@ -108,7 +108,7 @@ def _content_hash(view: View) -> str | None:
 
 
 PATIENCE_MS = 2000
-"""How long others may go on reading before the log is left as it is."""
+"""The time that others may go on reading before the log is left as it is."""
 
 
 def compact(database: Database, *, seal: Seal) -> bool:

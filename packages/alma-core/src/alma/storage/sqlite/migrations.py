@@ -21,7 +21,7 @@ LAYOUT = "m008_outcomes_alone"
 
 
 def m009_stems_of_our_own(connection: Connection, seal: Seal) -> None:
-    """Nothing: the full text was made anew here, and `m010_words_of_one_character`, which runs after it, does it once more."""
+    """Nothing: the full text was rebuilt here, and `m010_words_of_one_character`, which runs after it, does it once more."""
 
 
 def m010_words_of_one_character(connection: Connection, seal: Seal) -> None:
@@ -65,7 +65,7 @@ def is_former_name(name: str) -> bool:
 
 
 def missing_migrations(applied: set[str]) -> list[Migration]:
-    """Those still to run on a file of the layout."""
+    """Returns the migrations still to run on a file of the layout."""
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 
@@ -87,7 +87,7 @@ def note_migration(connection: Connection, name: str, *, at: int) -> None:
 
 
 def restore_indexes(connection: Connection, expected: Mapping[str, str | None]) -> None:
-    """Makes indexes anew that are missing or defined otherwise, by name and statement, and drops those without a statement."""
+    """Rebuilds indexes that are missing or defined otherwise, by name and statement, and drops those without a statement."""
     found = dict(connection.execute(INDEXES).fetchall())
     for name, statement in expected.items():
         if found.get(name) != statement:
