@@ -54,6 +54,7 @@ class Log:
     view: View
     kept: Redactions
     read: dict[int, list[Change]] = field(default_factory=dict)
+    read_by_key: dict[int, dict[str, list[Change]]] = field(default_factory=dict)
 
     def seqs(self, key: str) -> list[int]:
         """Returns the records that changed what hangs on a key."""
@@ -73,14 +74,17 @@ class Log:
             given = {"project": self.view.project, "seq": seq}
             (values,) = self.view.session.all("journal_at", given)
             self.read[seq] = changes_of(record_from(values, self.view), self.kept)
+            by_key = self.read_by_key[seq] = defaultdict(list)
+            for change in self.read[seq]:
+                by_key[entity(change.table, change.key)].append(change)
         return self.read[seq]
 
     def rows(self, key: str) -> Iterator[Row]:
         """Yields the rows that hang on a key as they stand in the journal."""
         for seq in self.seqs(key):
-            for change in self.changes(seq):
-                if entity(change.table, change.key) == key:
-                    yield from (dict(row) for row in (change.before, change.after) if row)
+            self.changes(seq)
+            for change in self.read_by_key[seq].get(key, ()):
+                yield from (dict(row) for row in (change.before, change.after) if row)
 
 
 @dataclass(slots=True)
