@@ -132,7 +132,7 @@ class Session:
 
     @property
     def ran(self) -> list[Ran]:
-        """How each command ended, of the last ones."""
+        """Result of each command, of the last commands only."""
         return self._runs.ran
 
     def _is_new(self, call: str) -> bool:

@@ -55,7 +55,7 @@ class Prediction(NamedTuple):
 
 @dataclass(slots=True)
 class Course:
-    """How a command has gone so far. `sessions` and `tries` are of the failures alike at its end, which begin at `since`.
+    """Summary of the runs of a command so far. `sessions` and `tries` count the similar failures at its end, which begin at `since`.
 
     In `repaired` of these sessions it passed later, after something that does not last. `by_chance` counts failures that ended of themselves.
     """
@@ -72,7 +72,7 @@ class Course:
 
     @property
     def sort(self) -> str:
-        """Of which sort the command is."""
+        """Sort of the command."""
         if self.passes:
             return HAS_PASSED
         return WRONG if self._is_steady() else UNREADY if self.repaired >= LEAST_REPAIRED else NEVER_PASSED

@@ -17,7 +17,7 @@ _MOST_RULES = 20
 
 @dataclass(slots=True)
 class _Ended:
-    """How a session ended for which something was known. `probability` is that of the side on which it was."""
+    """Result of a session for which something was known. `probability` is that of the side on which the session was."""
 
     host: str
     is_held: bool

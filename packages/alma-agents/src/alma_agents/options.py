@@ -1,4 +1,4 @@
-"""What the options of commands say, and which commands only ask. The standard library alone."""
+"""Meaning of the options of commands, and commands that only ask. Imports the standard library only."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _PLACES = re.compile(
 _WITH_PLACE = re.compile(
     r"--?(?:prefix|cwd|chdir|project-dir|project-directory|directory|context|kube-?config|namespace|profile|region|destination|config-file|file)|-C"
 )
-"""Those of them that have a value as a word of its own, whatever the program."""
+"""Options of this sort that have a value as a word of its own, whatever the program."""
 
 _ASKS = frozenset(("--version", "-version", "--help", "--info"))
 _LOOKS = frozenset(
@@ -36,7 +36,7 @@ _PLACES_OF = {
     "-f": ("mvn", "mvnw", "make", "docker-compose"), "-u": ("ansible-playbook", "ansible"), "-i": ("ansible-playbook", "ansible"),
     "-n": ("kubectl", "helm"), "-p": ("mvn", "mvnw"),
 }  # fmt: skip
-"""The same of short ones, with the programs of which that is true."""
+"""Short options of this sort, each with the programs in which it has this meaning."""
 
 
 def plain(words: list[str]) -> list[str]:

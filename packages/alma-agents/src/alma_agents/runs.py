@@ -1,4 +1,4 @@
-"""How commands ended in one session: what a warning may rest on. The standard library alone."""
+"""Results of the commands of one session, on which a warning may rest. Imports the standard library only."""
 
 import re
 from collections.abc import Sequence
@@ -47,11 +47,11 @@ def _change(words: list[str], *, writes: bool) -> str:
 
 
 class Ran(NamedTuple):
-    """How one command ended in a session: when it first ran, and what followed.
+    """Result of one command in a session: when it first ran, and what followed.
 
     `after` says what had been changed in the session before its first run, scripts that were run aside. `tries` is how often it then failed
-    before it passed, with nothing that lasts changed between, and `mended` what was changed before it passed, "" where it did not. What
-    passed first and then failed with nothing changed between is `mended` by `CHANCE`, too.
+    before it passed, with nothing that lasts changed between, and `mended` what was changed before it passed, "" where it did not. A
+    command that passed first and then failed with nothing changed between is `mended` by `CHANCE`, too.
     """
 
     command: shell.Command
@@ -74,7 +74,7 @@ class Runs:
 
     @property
     def ran(self) -> list[Ran]:
-        """How each command ended, in the order of their first runs."""
+        """Result of each command, in the order of their first runs."""
         return list(self._ran.values())
 
     def add(self, event: Event, judged: Sequence[shell.Command]) -> None:

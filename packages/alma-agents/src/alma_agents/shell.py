@@ -100,7 +100,7 @@ class Command:
 
     @property
     def by(self) -> str:
-        """How it was called."""
+        """Way in which the command was called: the names of its variables, and its runner."""
         return " ".join((*(f"{name}=…" for name in self.variables), *([self.runner] if self.runner else ())))
 
     @property

@@ -1,4 +1,4 @@
-"""Which memories hooks may learn into. A cloned repository can hold a configuration: it must not send sessions to another machine."""
+"""Rules for the memories that hooks may learn into. A cloned repository can hold a configuration: it must not send sessions to another machine."""
 
 import os
 from collections.abc import Mapping

@@ -15,12 +15,12 @@ VECTOR = "/vector"
 
 
 def vector_policy(dimension: int) -> dict[str, Any]:
-    """What the service has to know of the vectors."""
+    """Returns the facts about the vectors that the service has to know."""
     return {"vectorEmbeddings": [{"path": VECTOR, "dataType": "float32", "distanceFunction": "cosine", "dimensions": dimension}]}
 
 
 def indexing_policy() -> dict[str, Any]:
-    """Which paths are indexed: the numbers of a vector by DiskANN alone."""
+    """Returns the paths that are indexed: the numbers of a vector by DiskANN only."""
     return {
         "indexingMode": "consistent",
         "automatic": True,
@@ -34,7 +34,7 @@ class Containers:
     """The containers of one account and database. Connects when it is first needed."""
 
     def __init__(self, client: Callable[[], CosmosClient], database: str, *, makes: bool) -> None:
-        """Missing ones are made if `makes` is true."""
+        """Missing containers are made if `makes` is true."""
         self._connect, self._name, self._makes = client, database, makes
         self._client: Any = None
 

@@ -1,4 +1,4 @@
-"""What the commands about encryption share: the store they work on, and the key that it has."""
+"""Shared parts of the commands about encryption: the store that they work on, and its key."""
 
 from dataclasses import dataclass
 from pathlib import Path

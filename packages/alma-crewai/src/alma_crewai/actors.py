@@ -19,7 +19,7 @@ OUTSIDE = "crew"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What CrewAI knows of an attempt: the `RunContext.context` for options such as `agent` and `user_id` that are functions.
+    """Facts that CrewAI knows of an attempt: the `RunContext.context` for options such as `agent` and `user_id` that are functions.
 
     `role` is the agent's role as it was written: `Tester of {page}`, not `Tester of login`. `agent`, `task` and `crew` are CrewAI's own
     objects, `None` where CrewAI does not provide them.

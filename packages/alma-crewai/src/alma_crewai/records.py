@@ -65,7 +65,7 @@ def categories_of(memory: AnyMemory) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a recall may see: notes under its scope, and everything learned; private notes if they come from its source."""
+    """Memories that a recall may see: notes under its scope, and everything learned; private notes if they come from its source."""
 
     scope: str | None = None
     categories: list[str] | None = None
@@ -83,7 +83,7 @@ class Sight:
         return SCOPE not in known or path_of(memory).is_relative_to(as_path(self.scope))
 
     def of(self, found: MemorySlice) -> MemorySlice:
-        """Returns those of the found memories that it may see, and the ways that were tried, which rest on outcomes."""
+        """Returns the found memories that the recall may see, and the ways that were tried, which rest on outcomes."""
         if self.categories and MemoryType.OUTCOME not in self.categories:
             found = found.model_copy(update={"strategies": tuple(way for way in found.strategies if way.rule != TRIED)})
         return holding(found, (item for item in found.recalled if self.has(item.memory)))

@@ -56,7 +56,7 @@ def erased_seqs(connection: Connection, row: int) -> set[int]:
 
 
 def erased_in(records: Sequence[JournalRecord]) -> set[int]:
-    """Those among records whose payload was erased."""
+    """Returns the `seq` of each record whose payload was erased."""
     return {record.seq for record in records if record.payload is None}
 
 

@@ -12,7 +12,7 @@ HASH, CHECK = 16, 8
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a file was read."""
+    """Part of a file that was read: from the beginning to `end`."""
 
     inode: int
     end: int

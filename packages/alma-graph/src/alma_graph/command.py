@@ -19,7 +19,7 @@ SHOWN = 50
 
 
 class View(StrEnum):
-    """What the command shows."""
+    """View of the graph that the command shows."""
 
     SHOW = "show"
     ABOUT = "about"

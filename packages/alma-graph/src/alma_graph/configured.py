@@ -18,7 +18,7 @@ RULES, MODEL = "rules", "model"
 
 
 class GraphSettings(BaseModel):
-    """Whether memories are read for entities, by what, and which further types of relations have one target at a time."""
+    """Settings of a graph: whether memories are read for entities, by which extractor, and further types of relations with one target at a time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

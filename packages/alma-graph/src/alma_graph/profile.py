@@ -1,4 +1,4 @@
-"""What is known of an entity, as a page of text: its relations grouped by type, then the sentences that name it, the newest first."""
+"""Knowledge of an entity, as a page of text: its relations grouped by type, then the sentences that name it, the newest first."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What one record says, read from its body. Records may come from an import: what is not of the form is left out, not believed."""
+"""Content of one record, read from its body. Records may come from an import: a record that is not of the form is left out, not believed."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Edge(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a record says: whose it is, when it was stored, and its entities as names and types. Those in `dropped` were taken out."""
+    """Content of a record: its owner, when it was stored, and its entities as names and types. Entities in `dropped` were taken out."""
 
     owner: Owner
     recorded: int
@@ -38,7 +38,7 @@ class Said(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What was decided on two entities, given by their ids: that they are one, the second being another name of the first, or that they are two."""
+    """Decision on two entities, given by their ids: that they are one, the second being another name of the first, or that they are two."""
 
     owner: Owner
     is_merge: bool

@@ -1,4 +1,4 @@
-"""What is stored of a graph, and the cache of it: arrays that follow the journal.
+"""Stored records of a graph, and the cache of them: arrays that follow the journal.
 
 The truth are small records of the kind `graph.source`: what one memory, or one caller, says. A record has the `agent` and `user_id` that it belongs
 to and the memory it rests on (`references`), so that purge, export, undo, merging and encryption treat it as they treat memories. Relations,
@@ -113,7 +113,7 @@ class GraphRows:
         self.odd = dict[int, tuple[str, str]]()
         """Key and memory of the records for which one of the two is no UUID."""
         self.retired = dict[int, int]()
-        """When edges were taken back, in microseconds."""
+        """Times at which edges were taken back, in microseconds, by the number of the edge."""
         self.outgoing, self.incoming, self.naming = Index(), Index(), Index()
 
     # following the journal

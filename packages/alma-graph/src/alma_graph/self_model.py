@@ -78,7 +78,7 @@ class SelfModel:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAnswer:
-    """What is known to a question: lines of the self-model, the best first, and memories."""
+    """Answer to a question from the known facts: lines of the self-model, the best first, and memories."""
 
     lines: Sequence[str]
     memories: MemorySlice

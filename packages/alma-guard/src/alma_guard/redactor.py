@@ -113,7 +113,10 @@ def kind_of_placeholder(placeholder: str) -> str:
 
 
 def _chosen(text: str, found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Those that are no placeholders and touch nothing that was replaced, in order, none over another: what begins first, and of these the first."""
+    """Returns the spans that are no placeholders and touch nothing that was replaced, in order, none over another.
+
+    Of spans that overlap, the span that begins first is kept; of spans that begin together, the first.
+    """
     spans = [
         span for span in found if not is_placeholder(text[span[0] : span[1]]) or span[2] in _PERSONAL or span[2] == "private_key"
     ]

@@ -28,7 +28,7 @@ class Streamed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How one family of APIs writes requests and answers."""
+    """Form in which one family of APIs writes requests and answers."""
 
     path: tuple[str, ...]
     turn: Callable[[Any], Turn]

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 10_000
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"emphasis": 0.3, "remember": 0.6, "decision": 0.5, "references": 0.4, "use": 0.4}
 )
-"""How far each signal alone makes a text important."""
+"""Weight of each signal: the importance that it gives to a text without other signals."""
 
 _EMPHASIS = re.compile(
     r"!|\b(?:[A-Z]{4,}\s+[A-Z]{3,})\b"
@@ -39,7 +39,7 @@ _DECISION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """How important a text is, in [0, 1], and the signals behind it, each in [0, 1]."""
+    """Importance of a text, in [0, 1], and the signals behind it, each in [0, 1]."""
 
     score: float
     signals: Mapping[str, float]

@@ -22,7 +22,7 @@ def _harness(module: str) -> ModuleType:
 
 
 class HarnessMethods:
-    """What agents use around a task, and what is learned from functions and from traces."""
+    """Methods that agents use around a task, and methods that learn from functions and from traces."""
 
     def checkpoint(
         self,

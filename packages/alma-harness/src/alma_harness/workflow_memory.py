@@ -1,4 +1,4 @@
-"""What is learned from a workflow, and retrieval within one."""
+"""Learning from a workflow, and retrieval within a workflow."""
 
 import math
 from collections.abc import Iterable

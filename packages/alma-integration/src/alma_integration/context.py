@@ -11,7 +11,7 @@ from alma.memory.arguments import optional_name
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What the framework knows about a run: its `context` object, its `configurable` values and its `metadata`.
+    """Facts that the framework knows about a run: its `context` object, its `configurable` values and its `metadata`.
 
     LangGraph fills all three. Other frameworks fill those they have: LlamaIndex its workflow's context, CrewAI the crew's inputs.
     """

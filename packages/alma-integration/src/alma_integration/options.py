@@ -69,7 +69,7 @@ class ToolkitArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How runs are read and recorded.
+    """Options for reading and recording runs.
 
     - `user_id`, `tenant_id`, `task_type`: a name, or a function of the `RunContext`. By default what the run calls `user_id` and `tenant_id`, and
       no task type. Preferences of that user are shown; a tenant has a project of its own.

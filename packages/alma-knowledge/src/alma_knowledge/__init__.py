@@ -1,4 +1,4 @@
-"""What an agent knows, put in order: facts and preferences that contradict each other, and which of them is preferred.
+"""Knowledge of an agent, put in order: facts and preferences that contradict each other, and which of them is preferred.
 
 Nothing is loaded before it is used: a command of this package stands in `alma --help`.
 """

@@ -1,6 +1,6 @@
-"""Whether two short texts contradict each other, by their words: one denies the other, says the opposite, or states another value.
+"""Contradictions between two short texts, by their words: one denies the other, says the opposite, or states another value.
 
-A contradiction is found only where both speak of the same things and nothing else. Whatever is more special than the other text is no contradiction.
+A contradiction is found only where both speak of the same things and nothing else. A text that is more special than the other is no contradiction.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ Sort = Literal["denial", "opposite", "value"]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """How two texts contradict each other, with the words of each that do."""
+    """Contradiction between two texts: its sort, and the words of each text that contradict the other."""
 
     sort: Sort
     mine: str

@@ -1,4 +1,4 @@
-"""Whether an action about to be taken does what a pattern names.
+"""Check whether an action about to be taken does what a pattern names.
 
 Code is compared with code: the calls, commands or keywords that the pattern names must be in the action, with the flags, the named arguments and
 the quoted ones that the pattern gives; other arguments do not matter. All else is compared as sentences are.
@@ -25,7 +25,7 @@ _EXCLUSION = re.compile(r"\b(?:without|with no)\b", re.IGNORECASE)
 _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(_CALLS['instructions']))})\s*=\s*([\"'])(.*?)\1[^)]*\)")
 """A tool that runs something is named by what it runs: `Bash(command="npm start")`."""
 _AROUND = re.compile(r"\b(?:at|during|in|inside|on|within)\b", re.IGNORECASE)
-"""What follows such a word in a pattern says where or when: "usleep in the retry loop" names no call of `retry`."""
+"""Words of a pattern after which it says where or when: "usleep in the retry loop" names no call of `retry`."""
 _SPACES, _WORD = re.compile(r"(\s)\s+"), re.compile(r"[^\W_]+")
 
 

@@ -1,4 +1,4 @@
-"""Whether a shell command does what a pattern names: `git -C web push -f` is `git push --force`, `git push` is not."""
+"""Check whether a shell command does what a pattern names: `git -C web push -f` is `git push --force`, `git push` is not."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from alma_learning.shell import STOP, WRAPPERS, Command, Commands, Stage, is_bun
 from alma_learning.word_lists import read_lists
 
 REACH = 16
-"""How many words after a program are read as part of its command."""
+"""Number of words after a program that are read as part of its command."""
 
 _WORDS, _LITTLE = read_lists("commands"), read_lists("words")["little"]
 _ENDING = STOP | _WORDS["ending"]
@@ -19,7 +19,7 @@ _AROUND = "`\"'(),:;"
 
 
 class Likeness(IntEnum):
-    """How far an action does what a pattern names: it runs another program, or that one in another way; that program; the same in the same way."""
+    """Likeness of an action to a pattern: another program, or the named program in another way; the named program; the same in the same way."""
 
     OTHER = 0
     PROGRAM = 1
@@ -37,7 +37,7 @@ class NamedCommand:
     places: tuple[str, ...]
     excluded: tuple[str, ...]
     is_bare: bool
-    """Whether nothing is said but the program."""
+    """True if the pattern names the program and nothing else."""
 
 
 Named = tuple[tuple[NamedCommand, ...], ...]

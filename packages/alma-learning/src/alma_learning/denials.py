@@ -1,4 +1,4 @@
-"""What a text denies, and whether another says the contrary.
+"""Denials in a text, and the check whether another text says the contrary.
 
 "Never force-push" speaks against "force-push"; "no timeout" does not speak against "without a timeout".
 """
@@ -11,7 +11,7 @@ from alma_learning.word_lists import read_lists
 
 COMMA = ","
 SCOPE, REACH = 3, 4
-"""How many telling words a denial reaches; how many words after a verb of leaving may name what is left."""
+"""Number of telling words that a denial reaches; number of words after a verb of leaving that may name the thing that is left."""
 
 _WORDS = read_lists("denials")
 _SILENT = read_lists("words")["stop"] | read_lists("words")["little"] | {COMMA}

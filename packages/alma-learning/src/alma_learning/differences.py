@@ -1,4 +1,4 @@
-"""Whether something in their words speaks against two texts being one way to do a thing, and which texts say it in equal words."""
+"""Differences in words that speak against two texts being one way to do a thing, and one spelling of texts that say it in equal words."""
 
 import re
 import unicodedata

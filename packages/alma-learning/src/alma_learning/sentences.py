@@ -1,4 +1,4 @@
-"""Whether one sentence says what another does, by their words and the cosine of their vectors.
+"""Check whether one sentence says what another says, by their words and the cosine of their vectors.
 
 How near two vectors must be depends on how the texts differ. Two that are alike but for one place mostly name different things there, however
 near they are; two that differ in several places and are near all the same are one thing in other words.
@@ -12,7 +12,7 @@ from alma_learning.wording import Wording, has_other_numbers, is_denied, is_one_
 # the tuning half of `strategy_pairs`, 28 November 2026: `python -m benchmarks.words --fit`.
 CONTAINED, WORD_CONTAINED, ONE_PLACE, OTHER_WORDS, ENOUGH, BARE = 0.4, 0.6, 0.84, 0.6, 1.3, 0.44
 LACKING, MORE, PLACE, SHORTENED, FIRST = -0.03, 0.03, 0.21, 0.16, 0.09
-"""What is added to the cosine for a telling word that the other text lacks, one that it has beside, a place in which the texts differ, if it has
+"""Amounts added to the cosine for a telling word that the other text lacks, one that it has beside, a place in which the texts differ, if it has
 no other telling words, and if the first word, mostly a verb, is lacking: a text in quite other words that is still so near means the same."""
 MOST_MORE, MOST_PLACES = 4, 4
 

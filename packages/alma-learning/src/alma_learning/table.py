@@ -1,4 +1,4 @@
-"""What comes out: the ways that were tried on a kind of task, and what became of them."""
+"""Output of the projection: the ways that were tried on a kind of task, and their results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Side(StrEnum):
-    """What a row amounts to."""
+    """Side of a row: a heuristic, an anti-pattern, or neither yet."""
 
     WORKS = "works"
     """A heuristic."""
@@ -17,7 +17,7 @@ class Side(StrEnum):
 
 
 class Status(StrEnum):
-    """How far a rule is believed."""
+    """Degree to which a rule is believed."""
 
     CANDIDATE = "candidate"
     LIKELY = "likely"
@@ -55,13 +55,13 @@ class Row:
     """Rate of success in which 8 later trials halve the weight of a trial."""
     side: Side
     status: Status | None
-    """Of a rule."""
+    """Status of a rule; `None` for a row that is no rule yet."""
     error: str | None
     """The most telling error that may be shown."""
     alternative: "Row | None"
-    """Of a way that fails: a better one with at least two tasks behind it."""
+    """Better way with at least two tasks behind it, for a way that fails."""
     agents: tuple[str, ...]
-    """Who tried it, most trials first."""
+    """Agents that tried it, most trials first."""
     users: tuple[str | None, ...]
     by_agent: dict[str, tuple[int, int, int]]
     """Successes, partial successes and trials of each agent."""
@@ -80,18 +80,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """What was tried on one kind of task, best first: by mean, then by trials."""
+    """Ways that were tried on one kind of task, best first: by mean, then by trials."""
 
     rows: tuple[Row, ...]
     nearness: float
-    """How near the kind is to the question."""
+    """Nearness of the kind to the question."""
     tasks: int
     trials: int
     """Judged trials, with or without a named way."""
     successes: int
     """Whole successes among them."""
     partials: int
-    """Partial ones."""
+    """Partial successes among them."""
     base: float
     """Rate of success of everything that the reader may read."""
     place_of: Callable[[str], int | None]

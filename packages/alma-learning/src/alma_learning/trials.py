@@ -1,4 +1,4 @@
-"""What goes in: outcomes as they were recorded, and what is asked about."""
+"""Input of the projection: outcomes as they were recorded, and the task that is asked about."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,15 +36,15 @@ class Trial(NamedTuple):
     worth: float | None
     """1 for a success, 0.5 for a partial one, 0 for a failure; `None` where nobody judged: kept, never counted."""
     at: int
-    """When it happened, in microseconds."""
+    """Time of the outcome, in microseconds."""
     agent: str
     user: str | None = None
     task_type: str | None = None
     """Kinds of different stated types never join."""
     difficulty: str | None = None
-    """Nor do kinds of different stated difficulties."""
+    """Kinds of different stated difficulties never join, either."""
     source: str = "caller"
-    """Who judged: `tool`, `person`, `evaluator`, `caller`, `agent` (its own word) or `imported`."""
+    """Source of the verdict: `tool`, `person`, `evaluator`, `caller`, `agent` (its own word) or `imported`."""
     session: str | None = None
     """The run: outcomes of one session are one cluster."""
     error: str | None = None
@@ -72,14 +72,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How many successes make a heuristic, and how many failures an anti-pattern, of one agent alone."""
+    """Numbers of successes that make a heuristic, and of failures that make an anti-pattern, of one agent alone."""
 
     successes: int = 3
     failures: int = 2
 
 
 class Embedding(StrEnum):
-    """How much the cosines of an embedder say."""
+    """Kind of likeness that the cosines of an embedder show."""
 
     MEANING = "meaning"
     """Cosines separate meanings, as those of sentence models do."""

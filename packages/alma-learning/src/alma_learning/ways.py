@@ -1,4 +1,4 @@
-"""Which wordings are one way: compared beside the other ways on such tasks."""
+"""Groups of wordings that are one way: compared beside the other ways on such tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ NEARLY_EQUAL = 0.75
 """Cosine of hashed words from which two wordings are one way."""
 
 SAME_ERROR = 0.2
-"""What an error adds that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
+"""Likeness added by an error that two wordings ended in and no other did. Worth .1 of the counts, in worlds in which ways share their errors .08."""
 
 CONTRARY = 8.0
 """Twice the log-likelihood ratio from which the outcomes of two wordings are those of two ways: three successes beside three failures have 8.3. Of
@@ -48,8 +48,8 @@ NEWEST = 64
 # ways in two rows, and one that is wrong in one of five names states .255 of its counts right; with .3 .060 and .325, without a doubt .017 and
 # .211. Without names it is .448 and .215.
 DOUBT = 0.5
-"""How much more alike a wording may be to those of another name than to those of its own. Beyond that its name is wrong, and then no name of the
-table is believed against the likenesses."""
+"""Margin by which a wording may be more alike to wordings of another name than to wordings of its own. Beyond it its name is wrong, and then no
+name of the table is believed against the likenesses."""
 
 APART, NAMED = -1.0, 2.0
 """Likeness of wordings that are not one way, and of those that were given one name."""

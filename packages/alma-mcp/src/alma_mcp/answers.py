@@ -1,4 +1,4 @@
-"""What the tools return, as JSON objects without nulls. Field names say what they hold; the schema of each goes to the client."""
+"""Answers of the tools, as JSON objects without nulls. Field names say what they hold; the schema of each goes to the client."""
 
 from typing import Annotated, Any
 
@@ -58,7 +58,7 @@ class Strategies(_Answer):
 
 
 class Assessed(_Answer):
-    """How likely a strategy is to succeed: a verdict, how often it worked on such tasks, and all of it in a sentence."""
+    """Chance that a strategy succeeds: a verdict, how often it worked on such tasks, and all of it in a sentence."""
 
     verdict: str
     recommendation: str
@@ -160,7 +160,7 @@ class History(_Answer):
 
 
 class Undone(_Answer):
-    """What an undo reversed, or would reverse: memory ids by what happened to them."""
+    """Changes that an undo reversed, or would reverse: memory ids by what happened to them."""
 
     records: int
     dry_run: bool
@@ -171,7 +171,7 @@ class Undone(_Answer):
 
 
 class Consolidated(_Answer):
-    """What was merged, or would be: the ids of each group, the one that stays first, and of pairs that the words leave open."""
+    """Memories that were merged, or would be: the ids of each group, the survivor first, and of pairs that the words leave open."""
 
     merged_count: int
     groups_found: int

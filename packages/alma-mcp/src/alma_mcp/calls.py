@@ -1,4 +1,4 @@
-"""What every tool, resource and prompt needs: the memory, and whom the client may speak as."""
+"""Common needs of every tool, resource and prompt: the memory, and the access of the client."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Calls:
 
     @property
     def access(self) -> Access:
-        """Whom the client that is calling may speak as."""
+        """Access of the client that is calling: the agents and users that it may speak as, and its rights."""
         return self.whose()
 
     def access_to(self, right: str) -> Access:
-        """As `access`. `ScopeViolationError` if the client has no right of this name."""
+        """Returns `access`. `ScopeViolationError` if the client has no right of this name."""
         access = self.access
         access.require(right)
         return access

@@ -45,7 +45,7 @@ TABLE_IN_SCHEMA = (
 
 
 def applied_migrations(connection: Connection | PostgresSession, schema: str) -> set[str]:
-    """The names of those that were run; empty for a schema without our tables.
+    """Returns the names of the migrations that were run; none for a schema without our tables.
 
     Catalogs are read as tables: `to_regclass` answers from a cache of the session, which in the middle of a transaction may not know of a schema
     that another session made while this one waited for its lock.
@@ -65,7 +65,7 @@ def is_former(applied: set[str]) -> bool:
 
 
 def missing_migrations(applied: set[str]) -> list[Migration]:
-    """Those still to run on a store of the layout."""
+    """Returns the migrations still to run on a store of the layout."""
     return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
 
 

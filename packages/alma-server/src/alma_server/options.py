@@ -44,7 +44,7 @@ class ServerBlock(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a server is started with. Processes of one server get the same."""
+    """Options with which a server is started. Processes of one server get the same options."""
 
     config: Path
     folder: Path

@@ -179,7 +179,7 @@ def _with_store(app: FastAPI, options: Options, opening: Opening, mcp: _Later | 
 
 
 class _Rest:
-    """What begins when the store is open: deliveries of webhooks, and the MCP server."""
+    """Services that begin when the store is open: deliveries of webhooks, and the MCP server."""
 
     def __init__(self, options: Options, opening: Opening, mcp: _Later | None) -> None:
         self._options = options

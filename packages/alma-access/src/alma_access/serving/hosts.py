@@ -1,4 +1,4 @@
-"""Which hosts and origins a request may name, read by their parts."""
+"""Rules for the hosts and origins that a request may name, which are read by their parts."""
 
 import re
 from collections.abc import Sequence

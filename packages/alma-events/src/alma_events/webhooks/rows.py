@@ -59,7 +59,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How an attempt for one event ended. `due` is when the next one is, `None` where there is none."""
+    """Result of an attempt for one event. `due` is the time of the next attempt, `None` where there is none."""
 
     reference: Reference
     status: WebhookDeliveryStatus
@@ -71,7 +71,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How the delivery of one event stands. Neither the event's words nor what the receiver answered is kept."""
+    """State of the delivery of one event. Neither the event's words nor the text of the receiver's answer is kept."""
 
     url: str
     event_id: str

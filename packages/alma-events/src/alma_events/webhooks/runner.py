@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class Health:
-    """How an endpoint does: failures in a row, and what follows from them."""
+    """Health of an endpoint: its failures in a row, and the consequences of them."""
 
     def __init__(
         self, *, state: str = ACTIVE, failures: int = 0, failing_since: float = 0.0, probes: int = 0, probe_at: float = 0.0
@@ -75,7 +75,7 @@ class Health:
             self.probe_at = now + probe_delay(self.probes)
 
     def to_row(self) -> dict[str, Any]:
-        """Returns what is stored of it."""
+        """Returns the values that are stored of it, by name."""
         names = ("state", "reason", "failures", "failing_since", "probes", "probe_at")
         return {name: getattr(self, name) for name in names}
 

@@ -21,7 +21,7 @@ IDLE_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How an attempt ended: the status of the receiver, 0 if there was none, and then the sort of error."""
+    """Result of an attempt: the status of the receiver, 0 if there was none, and then the sort of error."""
 
     status: int = 0
     error: str = ""

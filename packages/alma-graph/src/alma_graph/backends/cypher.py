@@ -52,7 +52,7 @@ class Transport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How databases differ: the statements that prepare one, the property that identifies a node or an edge, labels beside the first."""
+    """Peculiarities of a database: the statements that prepare it, the property that identifies a node or an edge, labels beside the first."""
 
     schema: tuple[str, ...] = ()
     key: str = "key"

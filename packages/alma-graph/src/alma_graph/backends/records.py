@@ -1,4 +1,4 @@
-"""What a graph database keeps of entities and relationships: plain texts and numbers, the same in every database.
+"""Rows that a graph database keeps of entities and relationships: plain texts and numbers, the same in every database.
 
 A time is a number of microseconds since 1970, and an interval that is open ends at the first or the last time there is, so that no value is missing.
 Properties are one text of JSON. `key` is unique in the database, `id` in a project.
@@ -48,10 +48,10 @@ RELATIONSHIP_COLUMNS = {
     "valid_from": "INT64",
     "valid_to": "INT64",
 }
-"""What is kept of an entity and of a relationship beside its key, by its type in Kùzu and Ladybug."""
+"""Columns of an entity and of a relationship beside the key, each with its type in Kùzu and Ladybug."""
 
 DECIMALS = 9
-"""Of a confidence: a server of FalkorDB gives numbers back with 15 digits."""
+"""Decimals of a confidence: a server of FalkorDB gives numbers back with 15 digits."""
 
 Row = dict[str, Any]
 

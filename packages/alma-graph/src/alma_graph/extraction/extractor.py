@@ -24,7 +24,7 @@ Extracted = tuple[list[Entity], list[Relationship]]
 
 @dataclass(frozen=True, slots=True)
 class ExtractionConfig:
-    """How entities are found: by rules, without a model, unless a `provider` or an `llm` of yours is given. The arguments are those of
+    """Settings for finding entities: by rules, without a model, unless a `provider` or an `llm` of yours is given. The arguments are those of
     `alma_knowledge.llm.endpoints.create_llm` and `as_llm`. A provider asks for its key; none is asked because its key is at hand."""
 
     provider: str = RULES

@@ -18,9 +18,9 @@ LENGTH = 0.25
 """Power of a sentence's tokens by which what it adds is divided."""
 
 NAMES = 2.5
-"""How much more a name or number counts than another word. Of both, sessions of LoCoMo's development part at a third, 29 November 2026: of the
-answers that stand in their turns .79 are kept where the rarity in all sessions counts, .72 by the session alone; with powers of .75 or names as
-other words .73 and .69."""
+"""Factor by which a name or number counts more than another word. Of both, sessions of LoCoMo's development part at a third, 29 November 2026:
+of the answers that stand in their turns .79 are kept where the rarity in all sessions counts, .72 by the session alone; with powers of .75 or names
+as other words .73 and .69."""
 
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]+")
 _ENDS = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
@@ -71,7 +71,7 @@ def extract(text: str, most: int, usual: "Usual | None" = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """How many of `size` sentences of other texts have each stem: what is usual there says little here."""
+    """Number of sentences, among `size` of other texts, that have each stem: a stem that is usual there says little here."""
 
     counts: Counter[str]
     size: int

@@ -9,7 +9,7 @@ from alma.errors import ValidationError
 
 
 class CompressionLevel(StrEnum):
-    """How much of a text is kept: all, two thirds, a third, a sixth of its tokens."""
+    """Share of a text that is kept: all, two thirds, a third, a sixth of its tokens."""
 
     NONE = "none"
     LIGHT = "light"
@@ -27,7 +27,7 @@ KEPT: Mapping[CompressionLevel, float] = {
 
 
 class CompressionStrategy(StrEnum):
-    """How memories are compressed: not at all, to sentences that matter, to their beginning, or those of a week and of a domain together too."""
+    """Way of compressing memories: not at all, to sentences that matter, to their beginning, or memories of a week and of a domain together too."""
 
     NONE = "none"
     SUMMARIZE = "summarize"
@@ -68,7 +68,7 @@ class CompressedMemory(_Plain):
 
 @dataclass(slots=True)
 class CompressionResult(_Plain):
-    """What came of a text. `method` is "none", "extractive" or "llm". `error` says why a language model's words were not taken; `success` is True
+    """Result for a text. `method` is "none", "extractive" or "llm". `error` says why a language model's words were not taken; `success` is True
     all the same, for the extractive summary stands."""
 
     compressed: CompressedMemory | None

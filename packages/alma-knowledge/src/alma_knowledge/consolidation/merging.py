@@ -23,7 +23,7 @@ from alma_knowledge.consolidation.results import Apart
 APART = "consolidation.apart"
 """Kind of the small records of pairs that a person took apart, so that an export keeps them."""
 UNSURE = "consolidation.unsure"
-"""Kind of those of pairs that a person may judge."""
+"""Kind of the small records of pairs that a person may judge."""
 MERGED_FROM, SUPERSEDED_BY = "merged_from", "superseded_by"
 EXTRACTED = "extracted"
 """Key of the metadata of a fact of a conversation, with which it is purged."""
@@ -46,7 +46,7 @@ class Union:
 
 @dataclass(slots=True)
 class Found:
-    """What consolidation finds: groups to merge, pairs that a person took apart, unsure pairs, near pairs that stay apart, and contradictions."""
+    """Findings of a consolidation: groups to merge, pairs that a person took apart, unsure pairs, near pairs that stay apart, and contradictions."""
 
     processed: int = 0
     unions: list[Union] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Found:
 
 
 class Written(NamedTuple):
-    """What a consolidation wrote: the journal record, `None` for none, the groups, how many names of strategies, and the contradictions."""
+    """Writes of a consolidation: the journal record, `None` for none, the groups, the number of names of strategies, and the contradictions."""
 
     seq: int | None
     unions: Sequence[Union]

@@ -1,6 +1,6 @@
-"""Whether two stated texts say the same, by their words: the cosine of their vectors only makes them a candidate.
+"""Comparison of two stated texts by their words: do they say the same? The cosine of their vectors only makes them a candidate.
 
-Measured by `benchmarks.consolidation`. What the words leave open is unsure: a language model or a person may judge it.
+Measured by `benchmarks.consolidation`. A pair that the words leave open is unsure: a language model or a person may judge it.
 """
 
 import re
@@ -26,7 +26,7 @@ accepted", "files over 5 MB are accepted". A pair in which one text has such a w
 
 
 class Verdict(StrEnum):
-    """How two texts stand to each other. Only `SAME` ones are merged."""
+    """Relation between two texts. Only texts with `SAME` are merged."""
 
     SAME = "same"
     CONTRADICTION = "contradiction"

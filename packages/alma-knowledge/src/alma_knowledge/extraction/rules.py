@@ -36,7 +36,7 @@ class Said(NamedTuple):
 
     @property
     def is_users(self) -> bool:
-        """Whether the user said it, and not another person whose name is given."""
+        """True if the user said it, and not another person whose name is given."""
         return self.is_own and self.speaker.lower() in USERS
 
 

@@ -1,4 +1,4 @@
-"""Whether a text says what its sources say: no number, name, path, negation or condition is lost or invented.
+"""Check of a text against its sources: no number, name, path, negation or condition is lost or invented.
 
 A language model that writes facts, merged texts, summaries or lessons is held to this. The guard reads words alone: it does not know whether a
 text is true, and it refuses some that are. LoCoMo's facts (`benchmarks.guard`, 29 November 2026): .83 pass, and of those changed in one place .02.
@@ -23,7 +23,7 @@ CLAUSE = 5
 _JOINING = {"only": {"exclusively", "solely", "just"}, "if": {"when", "whenever", "once"}, "when": {"if", "whenever", "once"}}
 """Words that say the same condition."""
 SPEAKERS = frozenset({"agent", "assistant", "people", "person", "team", "user", "users"})
-"""Who may begin a text about a conversation without being named in it."""
+"""Speakers who may begin a text about a conversation that does not name them."""
 
 _TOKEN = re.compile(r"(?<![#@~/.\\$-])[#@~/.\\$-]*\w+(?:[./\\:@_#'’+-]+\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")

@@ -1,4 +1,4 @@
-"""What a token reaches: memories and episodes that it may read, and memories that it may forget.
+"""Reach of a token: memories and episodes that it may read, and memories that it may forget.
 
 A memory that it may not read is not there: the error is the same, word for word.
 """

@@ -9,7 +9,7 @@ from alma_testing.contracts.stored import AT, WithStore, add
 
 
 class FileStoreContract(WithStore):
-    """What a store promises of its files, beside `StoreContract`.
+    """Contract of a store for its files, beside `StoreContract`.
 
     A test class that inherits this defines a fixture `open_store`, as for `StoreContract`. The store keeps nothing outside of the folder.
     """

@@ -1,4 +1,4 @@
-"""What a store promises of history and forgetting."""
+"""Contract of a store for history and forgetting."""
 
 import json
 from datetime import timedelta

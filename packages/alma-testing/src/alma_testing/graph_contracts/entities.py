@@ -1,4 +1,4 @@
-"""What a graph backend promises of entities."""
+"""Contract of a graph backend for entities."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a graph backend promises of relationships and of the times at which they held."""
+"""Contract of a graph backend for relationships and for the times at which they held."""
 
 from dataclasses import replace
 from datetime import timedelta
