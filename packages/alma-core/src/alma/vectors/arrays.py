@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng  # see `codes`: not by a thread that names `np.random` first
 from numpy.typing import NDArray
 
 from alma.errors import StorageError
@@ -159,7 +160,7 @@ def content_keys(partitions: Integers, ties: Integers, vectors: Halves) -> Integ
 @lru_cache(maxsize=4)
 def _factors(count: int) -> NDArray[np.uint64]:
     """Returns odd numbers: then a change of a single word always changes the sum of products."""
-    return np.random.default_rng(_SEED).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
+    return default_rng(_SEED).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
 
 
 LOOK_SECONDS = 1.0

@@ -15,7 +15,10 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.fft import rfft  # `np.fft` would be imported by the thread that makes codes, and a child forked then would wait for it
+
+# Not `np.fft` and `np.random`: the thread that makes codes would import them, and a child that is forked meanwhile waits for ever.
+from numpy.fft import rfft
+from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from alma.errors import MissingDependencyError
@@ -58,7 +61,7 @@ def codes_layout() -> str:
 def _turns(dimension: int) -> tuple[Integers, Vector, NDArray[np.complex64]]:
     """Returns the order in which coordinates are transformed, their signs in this order, and the factors of the transform."""
     order = np.r_[0:dimension:2, dimension - 1 : 0 : -2]
-    signs = np.random.default_rng(_SEED).choice([-1.0, 1.0], dimension)[order]
+    signs = default_rng(_SEED).choice([-1.0, 1.0], dimension)[order]
     factors = np.exp(-0.5j * np.pi / dimension * np.arange(dimension // 2 + 1)) * sqrt(2 / dimension)
     factors[0] /= sqrt(2)
     return order, signs.astype(np.float32), factors.astype(np.complex64)
