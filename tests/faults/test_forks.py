@@ -83,7 +83,7 @@ with opened() as again:
 
 
 COMPUTING = """
-import os, sys, threading
+import os, signal, sys, threading
 import numpy as np
 from alma.vectors.codes import Codes
 from alma_learning import multiply
@@ -99,17 +99,44 @@ def work():
         made += 1
 
 threading.Thread(target=work, daemon=True).start()
-for _ in range(100):
+for _ in range(40):
     before = made
     child = os.fork()
     if not child:
+        signal.alarm(60)
         compute()
         os._exit(0)
-    os.waitpid(child, 0)
+    assert os.waitpid(child, 0)[1] == 0, "the child waits"
     while made <= before + 1:
         os.sched_yield()
 print("done", flush=True)
 os._exit(0)
+"""
+
+
+IMPORTING = """
+import sys, threading
+import numpy as np
+from alma.vectors.codes import Codes
+from alma_learning import hold_forks
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if threading.current_thread() is worker:
+            other = threading.Thread(target=try_to_fork, args=(name,))
+            other.start()
+            other.join()
+
+def try_to_fork(name):
+    if hold_forks().acquire(timeout=0):
+        hold_forks().release()
+        print(name)
+
+worker = threading.Thread(target=lambda: Codes(384).append(np.eye(384, dtype=np.float32)))
+sys.meta_path.insert(0, Watch())
+worker.start()
+worker.join()
+print("done")
 """
 
 
@@ -129,6 +156,11 @@ def check(folder: Path, storage: str, forks: int) -> None:
 @pytest.mark.parametrize("what", ["codes", "products"])
 def test_a_fork_while_another_thread_computes_leaves_neither_waiting(what: str) -> None:
     done = subprocess.run([sys.executable, "-c", COMPUTING, what], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_a_thread_that_makes_codes_imports_nothing_while_a_fork_may_happen() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=120)
     assert done.stdout == "done\n", done.stderr
 
 
