@@ -15,6 +15,7 @@ import pytest
 from alma import ALMA
 from alma.errors import CorruptStoreError, StorageError, ValidationError
 from alma.protocols import StoreRequest
+from alma.storage.sqlite.connections import Connection, Connections
 from alma.testing import MockEmbedder
 from alma_files import database, open_files
 from alma_testing.clocks import START
@@ -275,6 +276,28 @@ def test_a_write_that_fails_after_its_lines_are_there_takes_them_back(tmp_path: 
                 alma.learn("helena", TASK, "success", "Second")
         assert journal_of(tmp_path).read_bytes() == before
         assert alma.get_stats().total == 1
+        assert alma.verify().ok
+
+
+def test_a_write_that_is_interrupted_after_its_commit_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give_back = Connections.give_back
+
+    def interrupt(pool: Connections, connection: Connection) -> None:
+        give_back(pool, connection)
+        if journal_of(tmp_path).stat().st_size > before:
+            patched.undo()
+            raise KeyboardInterrupt
+
+    with opened(tmp_path) as alma, opened(tmp_path) as other:
+        alma.learn("helena", TASK, "success", "First")
+        before = journal_of(tmp_path).stat().st_size
+        with monkeypatch.context() as patched:
+            patched.setattr(Connections, "give_back", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                alma.learn("helena", TASK, "success", "Second")
+        assert other.get_stats().total == alma.get_stats().total == 2
+        other.learn("helena", TASK, "success", "Third")
+        assert alma.content_hash() == other.content_hash()
         assert alma.verify().ok
 
 

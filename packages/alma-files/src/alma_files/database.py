@@ -137,9 +137,17 @@ class FileDatabase(Database):
                 self._is_landing = False
 
     def _take_back(self) -> None:
-        """Cuts off the lines of a write that did not end: it was not acknowledged."""
-        for path, size, _ in self._landed:
-            self.layout.truncate(path, size)
+        """Cuts off the lines of a write that did not end: it was not acknowledged. They stay if an interrupt came after its commit."""
+        for path, size, newest in self._landed:
+            if self._has_committed(newest):
+                self.layout.note_newest(path, newest)
+            else:
+                self.layout.truncate(path, size)
+
+    def _has_committed(self, record: JournalRecord) -> bool:
+        with suppress(StorageError), super().reading() as connection:
+            return end_of(connection, record.project)[0] >= record.seq
+        return False
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A session that sees what any process wrote before."""
