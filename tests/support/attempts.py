@@ -1,11 +1,12 @@
 """Helpers that make and inspect episodes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from alma import ALMA, Outcome
+from facade import exported_lines
 
 TASK = "Rebook a flight"
 GOOD, BAD = ("look up", "rebook"), ("look up", "refund")
@@ -33,12 +34,16 @@ class Counts(NamedTuple):
     ignored: int
 
 
+def usage_of(alma: ALMA, memory_id: str) -> Mapping[str, float]:
+    """Returns the usage counts of a memory: an empty mapping if it was never shown."""
+    (usage,) = (line["usage"] for line in exported_lines(alma, "memory") if line["id"] == memory_id)
+    return usage or {}
+
+
 def counts(alma: ALMA, memory_id: str) -> Counts:
     """How often a memory was used and passed over."""
-    place = alma._room.project.find([memory_id]).get(memory_id)
-    assert place is not None
-    (candidate,) = alma._room.project.candidates([place.memory])
-    return Counts(candidate.used, candidate.ignored)
+    usage = usage_of(alma, memory_id)
+    return Counts(int(usage.get("used", 0)), int(usage.get("ignored", 0)))
 
 
 def outcomes(alma: ALMA, task: str, agent: str) -> list[Outcome]:

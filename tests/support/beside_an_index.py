@@ -9,11 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from alma import ALMA
+from alma.config import load_settings
+from alma.embedding import HashEmbedder
 from alma.memory import opening
 from alma.memory.room import SearchSizes
+from alma.protocols import CandidateSearch, SearchesVectors, VectorsRequest
+from alma.storage.factories import candidates_named
 from alma.types import DomainKnowledge
 from other_process import OtherProcess
 
@@ -51,7 +53,8 @@ class Beside:
         watch = logging.Handler(logging.WARNING)
         watch.emit = lambda record: self.warnings.append(record.getMessage())  # type: ignore[method-assign]
         logging.getLogger("alma").addHandler(watch)
-        self._count(type(self._search))
+        self.search = open_search(self.alma, config)
+        self._count(type(self.search))
 
     def learn(self, who: str, number: int) -> None:
         """Stores a fact that all of them look for."""
@@ -83,9 +86,9 @@ class Beside:
 
     def held(self) -> tuple[int, int]:
         """How many memories the index alone names, and how many there are."""
-        question = self.alma._store.texts.query(QUESTION, self.alma._room.project)
-        partitions = list(self.alma._room.project.partitions())
-        named = self._search.search(np.asarray(question), partitions=partitions, limit=5000)
+        (question,) = HashEmbedder(self.alma.storage.fingerprint.dimension).embed([QUESTION])
+        partitions = list(self.alma.storage.project("shop").partitions())
+        named = self.search.search(question, partitions=partitions, limit=5000)
         return len(named), self.alma.get_stats().total
 
     def die_at(self, place: str, nth: int) -> None:
@@ -104,10 +107,6 @@ class Beside:
 
         setattr(holder, name, call)
 
-    @property
-    def _search(self) -> Any:
-        return self.alma._room.index._index._candidates  # type: ignore[union-attr] # outside of the process, here
-
     def _count(self, holder: Any) -> None:
         apply: Callable[..., None] = holder.apply
 
@@ -116,3 +115,19 @@ class Beside:
             apply(search, changes)
 
         holder.apply = counted
+
+
+def open_search(alma: ALMA, config: str) -> CandidateSearch:
+    """Opens the search for the vectors of a memory a second time, beside that of the memory itself."""
+    settings, store = load_settings(config), alma.storage
+    project = store.project(alma.project_id)
+    request = VectorsRequest(
+        str(settings.storage_dir), store.id, project.name, store.fingerprint, settings.storage_options, project.head_at
+    )
+    if isinstance(store, SearchesVectors):
+        search = store.candidate_search(request)
+    else:
+        make = candidates_named(settings.storage)
+        search = None if make is None else make(request)
+    assert search is not None
+    return search

@@ -1,6 +1,7 @@
 """Shared helpers of façade tests: a settable clock, and the content of a project before and after."""
 
 import io
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,9 +84,15 @@ def exported(alma: ALMA) -> bytes:
     return file.getvalue()
 
 
+def exported_lines(alma: ALMA, sort: str) -> list[dict[str, Any]]:
+    """Returns the lines of one sort in the export of a project: "memory", archived ones included, or "record"."""
+    return [line for line in map(json.loads, exported(alma).splitlines()) if line.get("type") == sort]
+
+
 def content(alma: ALMA) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Returns all rows of a project, by their tables and keys."""
-    return sorted((stored.table, stored.key, stored.row or {}) for stored in alma._room.project.rows())
+    rows = alma.storage.project(alma.project_id).rows()
+    return sorted((stored.table, stored.key, stored.row or {}) for stored in rows)
 
 
 def held(alma: ALMA) -> dict[str, Any]:

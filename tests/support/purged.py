@@ -29,4 +29,5 @@ def surfaces(report: ForgetReport) -> dict[str, int | None]:
 
 
 def vector_of(alma: ALMA, text: str) -> bytes:
-    return alma._room.project.vectors([text])[text]
+    """Returns the stored vector of a text. `KeyError` if there is none."""
+    return alma.storage.project(alma.project_id).vectors([text])[text]

@@ -123,13 +123,13 @@ class World:
             alma.purge([ids[number % len(ids)]])
 
     def _undone(self, alma: ALMA, agent: str, text: str) -> None:
-        head = alma._room.project.head()
+        head = alma.storage.project(alma.project_id).head()
         alma.learn(agent, text, "success", strategy_used=text)
         alma.undo(to=head)
 
     def _back(self, alma: ALMA, owner: str, number: int) -> None:
         """Archives a memory and brings it back."""
-        head = alma._room.project.head()
+        head = alma.storage.project(alma.project_id).head()
         self._archive(alma, owner, number)
         alma.undo(to=head)
 

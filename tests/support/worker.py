@@ -21,7 +21,7 @@ from stores import Driver, open_alma
 def create(folder: Path) -> None:
     wait_for_start()
     with open_alma(folder) as alma:
-        say(alma._store.storage.id)
+        say(alma.storage.id)
 
 
 def learn(folder: Path, project: str, agent: str, count: str) -> None:

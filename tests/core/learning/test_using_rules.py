@@ -1,5 +1,6 @@
 """A rule is no stored memory, but its id is good for everything that an id of a memory is good for, in every open of the store."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from alma import ALMA, MemoryNotFoundError
 from alma.types import Heuristic
 from alma.types.strategies import RULE
-from facade import OpenStore, Place
+from facade import OpenStore, Place, exported
 from learned import anti_patterns, heuristics
 from other_process import OtherProcess
 
@@ -129,8 +130,10 @@ def shown_rule(alma: ALMA) -> str:
 
 
 def use_of(alma: ALMA, rule_id: str) -> dict[str, float]:
-    version, body = alma._room.project.record(RULE, [rule_id])[rule_id]
-    return dict(body.get("use", {})) if version else {}
+    """Returns what was recorded of the use of a rule, as an export states it."""
+    lines = [json.loads(line) for line in exported(alma).splitlines()]
+    found = [line["body"] for line in lines if line.get("kind") == RULE and line["key"] == rule_id]
+    return dict(found[0].get("use", {})) if found else {}
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["new", "used before"])

@@ -18,7 +18,7 @@ from alma import (
     ValidationError,
 )
 from alma.types import Memory
-from facade import refused
+from facade import Place, refused
 
 Call = Callable[[ALMA, Any], object]
 
@@ -55,7 +55,6 @@ NAMES: dict[str, Call] = {
     "agent of learn_many": lambda alma, value: alma.learn_many([{"agent": value, "task": "t", "outcome": True}]),
     "user": lambda alma, value: alma.add_user_preference(value, "c", "p"),
     "project": lambda alma, value: alma.for_project(value),
-    "project of open": lambda alma, value: ALMA.open(alma._store.folder, project_id=value),
 }
 
 UNKEEPABLE = [
@@ -112,6 +111,16 @@ def test_a_missing_scope_is_an_error_never_a_default(unchanging: ALMA, name: str
 def test_a_name_that_cannot_be_one_is_refused(unchanging: ALMA, name: str, value: object) -> None:
     with refused(unchanging, ValidationError):
         NAMES[name](unchanging, value)
+
+
+@pytest.mark.parametrize("value", [*MISSING, *UNKEEPABLE, *UNPRINTABLE])
+def test_a_project_that_is_missing_or_cannot_be_one_is_not_opened(place: Place, value: Any) -> None:
+    is_missing = value is None or (isinstance(value, str) and not value.strip())
+    wanted = ScopeViolationError if is_missing else ValidationError
+    with pytest.raises(wanted, match="is missing; there is no default" if is_missing else "project") as caught:
+        place.open(project_id=value)
+    assert caught.type is wanted
+    assert not place.folder.exists()
 
 
 @pytest.mark.parametrize("value", ["", "   ", "a\nb", 5.5])

@@ -4,14 +4,15 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
+from alma.memory.opening import open_store
 from alma.memory.pool import WORKERS, Job
-from alma.memory.room import SearchSizes
+from alma.memory.room import OpenStore, SearchSizes
 from facade import ManualClock, StoredIn
-from sized import open_sized
 
 pytestmark = pytest.mark.slow  # whichever test comes first fills the store
 
@@ -21,12 +22,34 @@ QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
 
 
 @pytest.fixture(scope="module")
-def works(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Iterator[ALMA]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("works")
+
+
+def opened(folder: Path, stored_in: StoredIn, *, beside_above: int) -> OpenStore:
+    """The store, for which a scope is large above that size."""
+    return open_store(
+        folder,
+        db_name="alma.db",
+        embedder="hash",
+        embedding_dim=32,
+        agents={"bob": {"share_with": ["ann"]}},
+        scoring=None,
+        clock=ManualClock(),
+        sizes=SearchSizes(beside_above=beside_above),
+        **stored_in(folder),
+    )
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path, stored_in: StoredIn) -> OpenStore:
+    return opened(folder, stored_in, beside_above=2 * SMALL)
+
+
+@pytest.fixture(scope="module")
+def works(store: OpenStore) -> Iterator[ALMA]:
     """Two large partitions that one agent reads, and small ones; large is less than this scope."""
-    folder, agents = tmp_path_factory.mktemp("works"), {"bob": {"share_with": ["ann"]}}
-    sizes = SearchSizes(beside_above=2 * SMALL)
-    options = {"agents": agents, "clock": ManualClock(), **stored_in(folder)}
-    with open_sized(folder, sizes, project="works", dimension=32, **options) as alma:
+    with ALMA(store.room("works")) as alma:
         for agent, thing in (("ann", "pump"), ("bob", "valve")):
             alma.add_many(
                 DomainKnowledge(agent=agent, domain=thing, fact=f"{thing}{number} is part{number % 50} of the {thing}")
@@ -39,7 +62,7 @@ def works(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Iter
 
 
 @contextmanager
-def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
+def busy(store: OpenStore) -> Iterator[Callable[[], bool]]:
     """All threads of the store have to wait, at most ten seconds; what is given says whether one still does."""
     over = threading.Event()
     begun = threading.Barrier(WORKERS + 1)
@@ -54,7 +77,7 @@ def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
 
     waiting = [Job(wait) for _ in range(WORKERS)]
     for each in waiting:
-        alma._store.beside.submit(each.run)
+        store.beside.submit(each.run)
     begun.wait(10)
     try:
         yield lambda: left == WORKERS
@@ -65,9 +88,11 @@ def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(works: ALMA, question: str) -> None:
+def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(
+    works: ALMA, store: OpenStore, question: str
+) -> None:
     usual = works.retrieve(question, "ann", top_k=20)
-    with busy(works) as still_busy:
+    with busy(store) as still_busy:
         found = works.retrieve(question, "ann", top_k=20)
         assert still_busy()
     assert found.recalled == usual.recalled
@@ -75,11 +100,11 @@ def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(works: ALMA, question: str) -> None:
+def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(
+    works: ALMA, folder: Path, stored_in: StoredIn, question: str
+) -> None:
     by_two = works.retrieve(question, "ann", top_k=20)
-    sizes = SearchSizes(beside_above=4 * SMALL)
-    folder, agents = works._store.folder, {"bob": {"share_with": ["ann"]}}
-    with open_sized(folder, sizes, project="works", dimension=32, agents=agents, clock=ManualClock()) as other:
+    with ALMA(opened(folder, stored_in, beside_above=4 * SMALL).room("works")) as other:
         by_one = other.retrieve(question, "ann", top_k=20)
     assert by_one.recalled == by_two.recalled
     assert len(by_one.recalled) > 20
@@ -94,7 +119,7 @@ def test_a_reader_of_a_former_moment_counts_what_there_was_and_others_what_there
 
     learn()
     assert trials() == [1]
-    with ThreadPoolExecutor(1) as others, alma._room.project.moment():
+    with ThreadPoolExecutor(1) as others, alma.storage.project("shop").moment():
         assert trials() == [1]
         others.submit(learn).result()
         assert others.submit(trials).result() == [2]

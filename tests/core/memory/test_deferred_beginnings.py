@@ -34,10 +34,6 @@ def _records(alma: ALMA) -> int:
     return int(held(alma)["journal_records"])
 
 
-def _leases(alma: ALMA) -> int:
-    return len(list(alma._room.project.records("episode_lease")))
-
-
 def test_the_beginning_and_the_first_step_are_one_journal_record(alma: ALMA, open_store: OpenStore) -> None:
     episode = _begun(alma)
     assert _records(alma) == 0
@@ -57,7 +53,9 @@ def test_an_episode_without_a_step_is_one_journal_record(alma: ALMA, open_store:
     episode = _begun(alma)
     episode.observe("as in [H1]")
     ended = episode.succeed(strategy="blue-green")
-    assert (_records(alma), _leases(alma)) == (before + 1, 0)
+    assert _records(alma) == before + 1
+    with pytest.raises(ConflictError, match="cannot be resumed: it ended as success"):  # no program holds it
+        alma.resume_episode(episode.id)
     assert open_store().get_episode(episode.id) == ended
     assert ended.credited == (rule.id,)
     assert alma.verify().ok
@@ -67,17 +65,19 @@ def test_an_abandoned_one_is_kept_as_such(alma: ALMA) -> None:
     episode = _begun(alma)
     episode.abandon("no time")
     assert alma.get_episode(episode.id).status is EpisodeStatus.ABANDONED
-    assert (_records(alma), _leases(alma)) == (1, 0)
+    assert _records(alma) == 1
+    with pytest.raises(ConflictError, match="cannot be resumed: it was abandoned"):  # no program holds it
+        alma.resume_episode(episode.id)
 
 
 @pytest.mark.not_on("file", "postgres", reason="locks SQLite's file")
-def test_who_looks_through_the_same_store_sees_it_and_writes_nothing(alma: ALMA, clock: ManualClock) -> None:
+def test_who_looks_through_the_same_store_sees_it_and_writes_nothing(alma: ALMA, place: Place, clock: ManualClock) -> None:
     first = _begun(alma)
     clock.advance(seconds=1)
     written = alma.episode("dev", TASK)
     clock.advance(seconds=1)
     last = _begun(alma)
-    with _held_by_another(alma):
+    with _held_by_another(place.folder):
         assert alma.get_episode(first.id) == first.record
         assert [episode.id for episode in alma.recent_episodes()] == [last.id, written.id, first.id]
         assert [episode.id for episode in alma.recent_episodes(2)] == [last.id, written.id]
@@ -228,9 +228,9 @@ def test_a_crash_before_anything_is_written_leaves_no_trace_and_one_after_it_an_
 
 
 @contextmanager
-def _held_by_another(alma: ALMA) -> Iterator[None]:
+def _held_by_another(folder: Path) -> Iterator[None]:
     """Nobody can write meanwhile."""
-    connection = sqlite3.connect(alma._store.folder / "alma.db", isolation_level=None)
+    connection = sqlite3.connect(folder / "alma.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,5 +1,6 @@
 """What is forecast of episodes that ended unjudged: read with them, stored nowhere, learned from by nothing."""
 
+import gc
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from pytest_mock import MockerFixture
 from alma import ALMA
 from alma.memory.episodes import forecasts
 from alma.types import EpisodeRecord, Forecast
+from alma_learning import Bag
 from attempts import BAD, GOOD, TASK, ended, judge
 from facade import ManualClock, OpenStore, StoredIn, held
 
@@ -142,10 +144,18 @@ def test_what_was_read_for_forecasts_is_read_again_only_when_the_journal_has_gro
 
 
 def test_a_purge_leaves_no_tool_of_an_episode_in_memory(alma: ALMA) -> None:
-    judge(alma, 3)
+    for _ in range(5):
+        ended(alma, ["call the xylophonist"], "success")
     _forecast(alma, ended(alma, GOOD))
+    assert bags_in_memory("call the xylophonist")
     alma.purge([alma.add_heuristic("clerk", TASK, "look up").id])
-    assert alma._room.judged == {}
+    assert bags_in_memory("call the xylophonist") == []
+
+
+def bags_in_memory(tool: str) -> list[Bag]:
+    """Returns the bags of tools with this one that exist in the process."""
+    gc.collect()
+    return [one for one in gc.get_objects() if type(one) is Bag and any(name == tool for name, _ in one.weights)]
 
 
 @pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")

@@ -35,7 +35,7 @@ def tables_read(alma: ALMA, task: str, agent: str) -> Counter[str]:
 
 def statements(alma: ALMA, call: Callable[[], object]) -> list[str]:
     """What a call asks the database."""
-    storage = alma._store.storage
+    storage = alma.storage
     assert isinstance(storage, SQLStorage)
     asked: list[str] = []
     connection = next_connection(storage.database)

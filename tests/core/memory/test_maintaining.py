@@ -239,14 +239,6 @@ def test_no_quota_counts_what_was_learned(open_store: OpenStore) -> None:
     assert len(alma.list_memories("heuristic")) == 2
 
 
-def test_a_run_that_is_called_off_leaves_the_rest_to_the_next(open_store: OpenStore) -> None:
-    alma = open_store(forgetting={"outcome": {"window": 1}})
-    outcomes(alma, maintaining.PART + 11)
-    report = maintaining.maintain(alma._room, dry_run=False, due_only=False, is_wanted=lambda: False)
-    assert (report.total, len(report.seqs)) == (maintaining.PART, 1)
-    assert alma.maintain().total == 10
-
-
 def test_it_is_due_a_period_after_it_ran(open_store: OpenStore, clock: ManualClock) -> None:
     alma = open_store(forgetting={"outcome": {"window": 1}})
     outcomes(alma, 2)
@@ -281,7 +273,7 @@ def test_a_run_that_was_noted_in_the_future_keeps_nothing_from_being_due(open_st
 
 @pytest.mark.parametrize("body", [{"at": 10**30}, {"at": "yesterday"}, {}])
 def test_a_note_that_says_no_time_is_as_none(alma: ALMA, body: dict[str, Any]) -> None:
-    with alma._room.project.write(actor="", operation="test", at=0) as write:
+    with alma.storage.project(alma.project_id).write(actor="", operation="test", at=0) as write:
         write.put_record("maintenance", "last", body, version=0)
     assert alma.maintain(due_only=True).ran
     assert not alma.maintain(due_only=True).ran
@@ -333,7 +325,7 @@ def test_a_run_that_is_forestalled_again_and_again_runs_in_the_end(
 
     def meanwhile(*given: Any) -> Any:
         if len(forestalled) < 9:
-            with alma._room.project.write(actor="", operation="test", at=0) as write:
+            with alma.storage.project(alma.project_id).write(actor="", operation="test", at=0) as write:
                 write.put_record("maintenance", "last", {"at": 0}, version=len(forestalled))
             forestalled.append(given)
         return choices(*given)

@@ -1,13 +1,13 @@
 """Purging much at once, or at the same time as another: what it costs does not grow with the number of memories, and each is told once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from alma import ALMA
 from alma.types.reports import ForgetReport
 from facade import ManualClock, OpenStore
-from statements import next_connection
+from statements import Trace, traced
 
 
 def left(report: ForgetReport) -> Sequence[str]:
@@ -21,20 +21,17 @@ def learn_pages(alma: ALMA, count: int) -> list[str]:
     ]
 
 
-def statements(alma: ALMA, ids: Sequence[str]) -> list[str]:
-    """What the purge of these makes SQLite do."""
-    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # what it is told
-    told: list[str] = []
-    connection.set_trace_callback(told.append)
-    alma.purge(ids)
-    connection.set_trace_callback(None)
-    return told
+def run_by(trace: Trace, call: Callable[[], object]) -> list[str]:
+    """Returns the statements that a call makes SQLite run."""
+    return [statement.sql for statement in trace.of(call)]
 
 
 @pytest.mark.not_on("postgres", reason="counts SQLite's statements")
-def test_no_row_of_others_is_searched_while_the_database_is_locked(alma: ALMA) -> None:
-    ids = learn_pages(alma, 3)
-    told = statements(alma, ids[:2])
+def test_no_row_of_others_is_searched_while_the_database_is_locked(open_store: OpenStore) -> None:
+    with traced() as trace:
+        alma = open_store()
+        ids = learn_pages(alma, 3)
+        told = run_by(trace, lambda: alma.purge(ids[:2]))
 
     locked = told[told.index("BEGIN IMMEDIATE") : told.index("COMMIT", told.index("BEGIN IMMEDIATE"))]
     assert not [statement for statement in locked if 'ORDER BY memory."row"' in statement]
@@ -42,30 +39,33 @@ def test_no_row_of_others_is_searched_while_the_database_is_locked(alma: ALMA) -
 
 
 @pytest.mark.not_on("postgres", reason="counts SQLite's statements")
-def test_a_journal_record_is_read_as_often_for_many_memories_as_for_one(alma: ALMA) -> None:
+def test_a_journal_record_is_read_as_often_for_many_memories_as_for_one(open_store: OpenStore) -> None:
     reads = []
-    for count in (1, 30):
-        project = alma.for_project(f"purging {count}")
-        learn_pages(project, 40)
-        ids = learn_pages(project, 40)[:count]  # of every task something is left
-        reads.append(sum("journal.payload" in statement for statement in statements(project, ids)))
+    with traced() as trace:
+        alma = open_store()
+        for count in (1, 30):
+            project = alma.for_project(f"purging {count}")
+            learn_pages(project, 40)
+            ids = learn_pages(project, 40)[:count]  # of every task something is left
+            told = run_by(trace, lambda project=project, ids=ids: project.purge(ids))  # type: ignore[misc] # of this round
+            reads.append(sum("journal.payload" in statement for statement in told))
 
-    assert reads[0] == reads[1]
+    assert 0 < reads[0] == reads[1]
     assert alma.verify().ok
 
 
 @pytest.mark.not_on("postgres", reason="counts SQLite's statements")
-def test_history_reads_no_purge_record_unless_something_of_it_was_purged(alma: ALMA) -> None:
-    ids = learn_pages(alma, 3)
-    kept = alma.learn("a", "Deploy", "success")
-    alma.purge(ids[:1])
-    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # what it is told
-    told: list[str] = []
-    connection.set_trace_callback(told.append)
-    assert [entry.what for entry in alma.history(kept.id)] == ["made"]
-    connection.set_trace_callback(None)
+def test_history_reads_no_purge_record_unless_something_of_it_was_purged(open_store: OpenStore) -> None:
+    with traced() as trace:
+        alma = open_store()
+        ids = learn_pages(alma, 3)
+        kept = alma.learn("a", "Deploy", "success")
+        alma.purge(ids[:1])
+        told = run_by(trace, lambda: alma.history(kept.id))
 
+    assert told
     assert not [statement for statement in told if '["purge"]' in statement]
+    assert [entry.what for entry in alma.history(kept.id)] == ["made"]
     assert [entry.what for entry in alma.history(ids[1])] == ["made"]
 
 

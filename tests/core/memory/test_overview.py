@@ -6,13 +6,8 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.types.identity import Access, to_micros
+from alma.types.identity import Access
 from facade import START, ManualClock, OpenStore
-
-
-def archive(alma: ALMA, memory_id: str) -> None:
-    with alma._room.project.write(actor="test", operation="archive", at=to_micros(START)) as write:
-        write.change_memory(memory_id, archived_at=to_micros(START))
 
 
 def test_growth_is_counted_by_day_and_kind(alma: ALMA, clock: ManualClock) -> None:
@@ -57,7 +52,7 @@ def test_what_was_archived_is_counted_apart(alma: ALMA) -> None:
     gone = alma.learn("hal", "Deploy the service", "success").id
     kept = alma.learn("hal", "Deploy it again", "success").id
     alma.record_usage([gone], [gone], agent="hal")
-    archive(alma, gone)
+    alma.forget(memory_ids=[gone])
     view = alma.overview()
 
     assert view.store.archived == 1

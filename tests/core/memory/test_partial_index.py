@@ -1,6 +1,6 @@
 """A process reads the vectors of the partitions that are asked for. What it answers is what it would if it had read all of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from alma import ALMA, StorageError
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room
-from alma.vectors import SnapshotIdentity
+from alma.vectors import ProjectIndex, SnapshotIdentity
 from facade import ManualClock
 
 READERS = [("dev", None), ("ops", None), ("lead", None), ("dev", "ann"), ("new", None)]
@@ -22,7 +22,7 @@ WORDS = ("mail", "disk", "cart", "user", "form", "auth", "page")
 QUESTION = "Fix the mail form on disk 3"
 
 
-def _opened(folder: Path, *, codes_above: int = 20_000) -> ALMA:
+def _room(folder: Path, *, codes_above: int = 20_000) -> Room:
     store = open_store(
         folder,
         db_name="alma.db",
@@ -32,22 +32,26 @@ def _opened(folder: Path, *, codes_above: int = 20_000) -> ALMA:
         scoring=None,
         clock=ManualClock(),
     )
-    return ALMA(store.projects.setdefault("shop", _room(store.room("shop"), folder, codes_above)))
+    project = store.storage.project("shop")
+    identity = SnapshotIdentity(store.storage.id, "shop", store.storage.fingerprint)
+    index = IndexCache(project, identity=identity, path=folder / "shop.index", codes_above=codes_above, wide_up_to=codes_above)
+    return store.projects.setdefault("shop", Room(store, project, index))
 
 
-def _room(usual: Room, folder: Path, codes_above: int) -> Room:
-    identity = SnapshotIdentity(usual.store.storage.id, "shop", usual.store.texts.fingerprint)
-    index = IndexCache(
-        usual.project, identity=identity, path=folder / "shop.index", codes_above=codes_above, wide_up_to=codes_above
-    )
-    usual.index = index
-    return usual
+def _opened(folder: Path, *, codes_above: int = 20_000) -> ALMA:
+    return ALMA(_room(folder, codes_above=codes_above))
 
 
-def _index(alma: ALMA) -> IndexCache:
-    index = alma._room.index
-    assert isinstance(index, IndexCache)
-    return index
+def _held(room: Room, partitions: Collection[int] | None = None) -> int:
+    """How many passages the index holds, once it was asked for these partitions, or for all."""
+    index = room.index.current(partitions)
+    assert isinstance(index, ProjectIndex)
+    return len(index)
+
+
+def _partitions(room: Room, agent: str) -> Sequence[int]:
+    """Those that an agent reads."""
+    return room.scopes.readable(agent=agent, user_id=None).rows
 
 
 def _fill(alma: ALMA, start: int, count: int) -> None:
@@ -85,8 +89,9 @@ def test_what_is_asked_in_whatever_order_is_answered_as_from_all_vectors(told: l
         folder = Path(name)
         with _opened(folder) as writer:
             _fill(writer, 0, 40)
-            with _opened(folder) as whole, _opened(folder, codes_above=12) as partial:
-                _index(whole).current()
+            room = _room(folder)
+            with ALMA(room) as whole, _opened(folder, codes_above=12) as partial:
+                room.index.current()
                 for what, number in told:
                     if what == "ask":
                         reader = READERS[number % len(READERS)]
@@ -101,26 +106,24 @@ def test_a_small_reader_reads_its_own_vectors_alone(tmp_path: Path) -> None:
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
         alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
-    with _opened(tmp_path) as alma:
+    room = _room(tmp_path)
+    with ALMA(room) as alma:
         alma.retrieve(QUESTION, "new")
-        assert len(_index(alma).current(alma._room.scopes.readable(agent="new", user_id=None).rows)) == 1
+        assert _held(room, _partitions(room, "new")) == 1
         alma.retrieve(QUESTION, "dev")
-        assert (
-            1
-            < len(_index(alma).current(alma._room.scopes.readable(agent="new", user_id=None).rows))
-            < len(_index(alma).current())
-        )
+        assert 1 < _held(room, _partitions(room, "new")) < _held(room)
 
 
 def test_partitions_that_came_one_by_one_are_searched_to_the_last_bit_like_all_at_once(tmp_path: Path) -> None:
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
     query = np.random.default_rng(3).normal(size=32).astype(np.float32)
-    with _opened(tmp_path) as whole, _opened(tmp_path) as partial:
-        rows = sorted(whole._room.project.partitions())
+    partial, whole = _room(tmp_path), _room(tmp_path)
+    with ALMA(partial), ALMA(whole):
+        rows = sorted(whole.project.partitions())
         for row in reversed(rows):
-            _index(partial).current([row])
-        found, expected = (_index(one).current(rows).search(query, partitions=rows, limit=30) for one in (partial, whole))
+            partial.index.current([row])
+        found, expected = (one.index.current(rows).search(query, partitions=rows, limit=30) for one in (partial, whole))
         for name in ("passages", "memories", "ties", "scores"):
             assert np.array_equal(getattr(found, name), getattr(expected, name))
 
@@ -137,8 +140,9 @@ def test_large_kinds_from_snapshots_and_small_ones_are_held_together(tmp_path: P
     with _opened(tmp_path) as writer:
         _fill(writer, 100, 10)
         writer.forget(memory_ids=[_listed(writer, 4)], purge=False)
-    with _opened(tmp_path, codes_above=15) as alma, _opened(tmp_path) as whole:
-        _index(whole).current()
+    room = _room(tmp_path)
+    with _opened(tmp_path, codes_above=15) as alma, ALMA(room) as whole:
+        room.index.current()
         for agent in asked:
             alma.retrieve(QUESTION, agent)
         for reader in READERS:
@@ -155,16 +159,16 @@ def test_a_read_that_fails_leaves_no_half_of_an_index(tmp_path: Path, monkeypatc
         alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
     with _opened(tmp_path) as writer:
         _fill(writer, 100, 10)
-    with _opened(tmp_path, codes_above=15) as alma, _opened(tmp_path) as whole:
-        project = type(alma._room.project)
+    partial, other = _room(tmp_path, codes_above=15), _room(tmp_path)
+    with ALMA(partial) as alma, ALMA(other) as whole:
         alma.retrieve(QUESTION, "new")
         with monkeypatch.context() as broken:
-            broken.setattr(project, "changes", _failing)
+            broken.setattr(partial.project, "changes", _failing)
             with pytest.raises(StorageError, match="busy"):
                 alma.retrieve(QUESTION, "lead")
         for reader in READERS:
             assert _answers(alma, reader) == _answers(whole, reader)
-        assert len(_index(alma).current()) == len(_index(whole).current())
+        assert _held(partial) == _held(other)
 
 
 def _failing(*_: object, **__: object) -> Iterator[object]:
@@ -175,27 +179,27 @@ def _failing(*_: object, **__: object) -> Iterator[object]:
 def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tmp_path: Path) -> None:
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
-    with _opened(tmp_path) as alma, _opened(tmp_path) as whole:
-        ops, dev = (alma._room.scopes.readable(agent=agent, user_id=None).rows for agent in ("ops", "dev"))
-        _index(alma).current(dev)
-        with alma._room.project.moment():
-            before = len(_index(whole).current(ops))
-            alma._room.project.head()
+    room, other = _room(tmp_path), _room(tmp_path)
+    with ALMA(room) as alma, ALMA(other) as whole:
+        ops = _partitions(room, "ops")
+        room.index.current(_partitions(room, "dev"))
+        with room.project.moment():
+            before = _held(other, ops)
+            room.project.head()
             with ThreadPoolExecutor(1) as another:
                 another.submit(_fill, alma, 100, 8).result()
                 another.submit(alma.retrieve, QUESTION, "dev").result()
-            assert len(_index(alma).current(ops)) == before
+            assert _held(room, ops) == before
         assert [_answers(alma, reader) for reader in READERS] == [_answers(whole, reader) for reader in READERS]
 
 
 def test_all_that_was_read_stays_all_while_others_add_agents(tmp_path: Path) -> None:
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
-    with _opened(tmp_path) as alma, _opened(tmp_path) as other:
-        few = alma._room.scopes.readable(agent="lead", user_id=None).rows[:1]
-        _index(alma).current(few)
-        index = _index(alma).current()
-        count = len(index)
+    room = _room(tmp_path)
+    with ALMA(room), _opened(tmp_path) as other:
+        few = _partitions(room, "lead")[:1]
+        room.index.current(few)
+        count = _held(room)
         other.add_domain_knowledge("late", "notes", "The mail is on disk 3")
-        _index(alma).current(few)
-        assert len(index) == count + 1
+        assert _held(room, few) == count + 1

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, Heuristic, UserPreference
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
+from alma.memory import opening
+from alma.memory.index_cache import IndexCache, SnapshotFiles
+from alma.memory.room import Room
+from alma.protocols import Store
 from alma.types import Passage
+from alma.vectors import SnapshotIdentity
 from facade import ManualClock, OpenStore, held
 from purged import SECRET, WORDS, store_files, surfaces, traces, vector_of
-from statements import next_connection
-
-
-def passage_text(alma: ALMA) -> str:
-    """The text of the first passage."""
-    return next(stored.row["text"] for stored in alma._room.project.rows() if stored.table == "passage" and stored.row)
+from stores import Driver
 
 
 @pytest.mark.not_on("file", "postgres", reason="counts what VACUUM frees in SQLite's file; a server's files are its own")
@@ -56,7 +56,7 @@ def test_after_purging_and_compacting_no_file_holds_a_byte_of_the_memory(open_st
 def test_without_compacting_free_pages_hold_neither_text_nor_vector(open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store()
     secret = alma.add_domain_knowledge("helena", "zoo", SECRET * 400)
-    vector = vector_of(alma, passage_text(alma))
+    vector = vector_of(alma, alma.history(secret.id)[0].changed["passage 0.text"].new)
     needles = (SECRET.encode(), vector, secret.id.encode())
     assert all(needle in store_files(tmp_path / "store") for needle in needles)
     alma.purge([secret.id])
@@ -66,6 +66,7 @@ def test_without_compacting_free_pages_hold_neither_text_nor_vector(open_store: 
 
 
 @pytest.mark.slow
+@pytest.mark.not_on("file", "postgres", reason="measures SQLite's file")
 def test_compacting_gives_back_the_space_of_what_was_purged(open_store: OpenStore, tmp_path: Path) -> None:
     alma, file = open_store(), tmp_path / "store" / "alma.db"
     learned = alma.learn_many({"agent": "helena", "task": f"Test page {n} " * 20, "outcome": "success"} for n in range(400))
@@ -78,34 +79,47 @@ def test_compacting_gives_back_the_space_of_what_was_purged(open_store: OpenStor
     assert alma.verify().ok
 
 
-@pytest.mark.not_on("file", "postgres", reason="keeps no snapshot of an index")
-def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(open_store: OpenStore, tmp_path: Path) -> None:
-    alma, other = open_store(), open_store()
+def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(tmp_path: Path) -> None:
+    alma, other, third = (open_with_snapshots(tmp_path) for _ in range(3))
     secret = alma.add_heuristic("helena", SECRET, "Ask twice")
     for when in ("On deploy", "On release"):
         alma.add_heuristic("helena", when, "Go blue-green")
-    row = alma._room.project.find([secret.id])[secret.id].memory
-    for opened in (alma, other):
-        index = opened._room.index
-        index._make.keywords.update(codes_above=1, wide_up_to=1)
+    row = alma.storage.project("shop").find([secret.id])[secret.id].memory
+    for opened in (alma, other, third):
         opened.retrieve(SECRET, "helena")
-    alma._room.index.save()
-    assert row in memories_in_snapshots(alma)
+    third.close()
+    assert row in memories_in_snapshots(alma.storage, tmp_path)
 
     assert surfaces(alma.purge([secret.id]))["vector snapshot"] == 1
     alma.compact()
+    assert not list(tmp_path.glob("*.index"))
     other.close()
-    assert list((tmp_path / "store").glob("*.index"))
-    held = memories_in_snapshots(alma)
+    held = memories_in_snapshots(alma.storage, tmp_path)
     assert len(held) == 2
     assert row not in held
     alma.close()
 
 
-def memories_in_snapshots(alma: ALMA) -> list[int]:
-    project = alma._room.project
+def open_with_snapshots(folder: Path) -> ALMA:
+    """A memory that has a snapshot of each kind of which it holds two memories or more."""
+    store = opening.open_store(
+        folder, db_name="alma.db", embedder="hash", embedding_dim=None, agents=None, scoring=None, clock=ManualClock()
+    )
+    project, (identity, path) = store.storage.project("shop"), snapshot_of(store.storage, folder)
+    index = IndexCache(project, identity=identity, path=path, codes_above=1, wide_up_to=1)
+    store.projects["shop"] = room = Room(store, project, index)
+    return ALMA(room)
+
+
+def snapshot_of(store: Store, folder: Path) -> tuple[SnapshotIdentity, Path]:
+    return SnapshotIdentity(store.id, "shop", store.fingerprint), folder / f"{store.id}.shop.index"
+
+
+def memories_in_snapshots(store: Store, folder: Path) -> list[int]:
+    project = store.project("shop")
+    files = SnapshotFiles(project, *snapshot_of(store, folder))
     kinds = {partition.kind for partition in project.partitions().values()}
-    saved = [alma._room.index._files.load_kind(kind, project.head()) for kind in sorted(kinds)]
+    saved = [files.load_kind(kind, project.head()) for kind in sorted(kinds)]
     return [memory for found in saved if found is not None for memory in found[1]["memories"].tolist()]
 
 
@@ -198,7 +212,8 @@ def test_the_record_of_the_episode_goes_with_its_outcome(open_store: OpenStore, 
     with alma.episode(agent="helena", task=SECRET) as episode:
         episode.step("deploy", ok=False, error="Zugzwang again")
         episode.fail(error="Quokka")
-    made = [stored.key for stored in alma._room.project.rows() if stored.table == "memory"]
+    made = [memory.id for memory in alma.list_memories()]
+    assert len(made) == 2
 
     report = alma.purge(made)
     assert surfaces(report)["small records"]
@@ -259,25 +274,27 @@ def test_another_agents_memories_and_users_preferences_are_not_for_an_agent_to_f
 
 def test_the_policy_takes_outcomes_by_age_and_beliefs_by_confidence(alma: ALMA, clock: ManualClock) -> None:
     old = alma.learn("helena", "Test the old page", "success")
-    preference = alma.add_user_preference("u", "style", "Strict mode", source="guessed")
-    weak, strong = (alma.add_heuristic("helena", f"On {n}", "Wait") for n in ("retry", "deploy"))
-    with alma._room.project.write(actor="helena", operation="learn", at=1) as write:
-        write.change_memory(weak.id, confidence=0.2)
-        write.change_memory(preference.id, confidence=0.1)
+    preference, weak, strong = alma.add_many(
+        [
+            UserPreference(user_id="u", category="style", preference="Strict mode", source="guessed", confidence=0.1),
+            Heuristic(agent="helena", condition="On retry", strategy="Wait", confidence=0.2),
+            Heuristic(agent="helena", condition="On deploy", strategy="Wait"),
+        ]
+    )
     clock.advance(days=91)
     new = alma.learn("helena", "Test the new page", "success")
     before = alma.content_hash()
 
     assert alma.forget("victor").total == 0
-    assert alma.forget(older_than_days=None).memory_ids == (weak.id,)
+    assert alma.forget(older_than_days=None).memory_ids == (weak,)
     alma.undo(alma.get_stats().journal_records - 1)
     assert alma.forget(below_confidence=None).memory_ids == (old.id,)
     alma.undo(alma.get_stats().journal_records - 1)
     report = alma.forget()
 
-    assert (set(report.memory_ids), report.by_kind) == ({old.id, weak.id}, {"heuristic": 1, "outcome": 1})
+    assert (set(report.memory_ids), report.by_kind) == ({old.id, weak}, {"heuristic": 1, "outcome": 1})
     shown = {memory.id for memory in alma.retrieve("Test the page on retry and deploy", "helena", user_id="u")}
-    assert shown == {strong.id, new.id, preference.id}
+    assert shown == {strong, new.id, preference}
     assert alma.forget().total == 0
     alma.undo(report.seq - 1)
     assert alma.content_hash() == before
@@ -308,14 +325,15 @@ def test_a_purge_of_a_memory_that_somebody_undoes_meanwhile_is_whole_or_absent(o
 )
 @pytest.mark.not_on("file", "postgres", reason="stops between two of SQLite's statements")
 def test_what_is_purged_while_it_is_asked_for_is_an_error_of_alma(
-    open_store: OpenStore, ask: str, error: type[Exception]
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, ask: str, error: type[Exception]
 ) -> None:
+    driver = Driver()
+    monkeypatch.setattr("sqlite3.connect", driver.connect)
     alma, other = open_store(), open_store()
     with alma.episode(agent="dev", task="Deploy") as episode:
         episode.succeed()
     outcome_id = alma.get_episode(episode.id).outcome_id
     preference = alma.add_user_preference("maria", "tone", "Short", agent="dev")
-    connection = next_connection(alma._room.project._database)  # type: ignore[attr-defined] # the moment between two statements
     asks: dict[str, Callable[[], Any]] = {
         "get": lambda: alma.get(preference.id),
         "explain_retrieval": lambda: alma.explain_retrieval("tone", preference.id),
@@ -324,11 +342,10 @@ def test_what_is_purged_while_it_is_asked_for_is_an_error_of_alma(
 
     def purge(statement: str) -> None:
         if "memory.body" in statement:
-            connection.set_trace_callback(None)
+            driver.before = None
             other.purge(memory_ids=[preference.id, outcome_id])
 
-    connection.set_trace_callback(purge)
-    with pytest.raises(error) as caught:
+    with driver.doing(purge), pytest.raises(error) as caught:
         asks[ask]()
     assert caught.type is error
     assert alma.list_memories() == []

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
+from alma.types.stored import Change
 from alma.types.strategies import RULE
-from facade import ManualClock, NewPlace, OpenStore
+from facade import ManualClock, NewPlace, OpenStore, exported_lines
 from purged import SECRET, traces, vector_of
 
 ERROR = "Quokka: the cage is open"
@@ -23,7 +24,12 @@ def rules_of(alma: ALMA) -> list[str]:
 
 
 def records_of(alma: ALMA) -> dict[str, dict[str, Any]]:
-    return {key: body for key, _, body in alma._room.project.records(RULE)}
+    return {line["key"]: line["body"] for line in exported_lines(alma, "record") if line["kind"] == RULE}
+
+
+def journal_of(alma: ALMA) -> list[Change]:
+    """Returns all changes that the journal keeps."""
+    return [change for entry in alma.storage.project(alma.project_id).entries() for change in entry.changes]
 
 
 def learn(alma: ALMA, number: int, outcome: str = "success", strategy: str = SECRET, **more: Any) -> list[str]:
@@ -79,8 +85,7 @@ def test_the_words_of_another_owner_do_not_keep_those_of_a_purged_one(alma: ALMA
     alma.purge(ids[:3])
     assert SECRET not in str(records_of(alma))
     assert other[0] in [memory.id for memory in alma.list_memories("outcome")]
-    said = [change for entry in alma._room.project.entries() for change in entry.changes if change.table == "record"]
-    assert SECRET not in str(said)
+    assert SECRET not in str([change for change in journal_of(alma) if change.table == "record"])
     assert alma.verify().problems == ()
 
 
@@ -103,7 +108,7 @@ def test_a_second_purge_finds_what_the_first_one_kept(alma: ALMA) -> None:
         alma.purge([each])
         assert alma.verify().problems == ()
     assert records_of(alma) == {}
-    assert SECRET not in str([entry.changes for entry in alma._room.project.entries()])
+    assert SECRET not in str(journal_of(alma))
 
 
 @pytest.mark.not_on("postgres", reason="reads the store's files; a server's files are its own")
@@ -167,7 +172,7 @@ def test_whatever_is_learned_undone_and_purged_no_record_names_what_is_purged_an
             alma.purge(sorted(chosen))
             purged |= chosen
         elif what == "undo":
-            alma.undo(number % (alma._room.project.head() + 1))
+            alma.undo(number % (alma.get_stats().journal_records + 1))
         elif what == "forget" and learned:
             alma.forget(memory_ids=[learned[number % len(learned)]])
         elif what == "rate" and (rules := rules_of(alma)):
@@ -285,9 +290,8 @@ def test_rules_that_a_caller_purged_or_archived_do_not_come_back(alma: ALMA, whi
 def counted(alma: ALMA) -> dict[str, tuple[int, int]]:
     """Whole successes and trials of each way, counted from the stored outcomes, archived ones too."""
     found: dict[str, tuple[int, int]] = {}
-    for stored in alma._room.project.rows():
-        if stored.table == "memory" and stored.row and stored.row["body"]["outcome"] != "unverified":
-            body = stored.row["body"]
+    for body in (line["body"] for line in exported_lines(alma, "memory")):
+        if body["outcome"] != "unverified":
             successes, trials = found.get(body["strategy_used"], (0, 0))
             found[body["strategy_used"]] = successes + (body["outcome"] == "success"), trials + 1
     return found

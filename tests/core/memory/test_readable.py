@@ -2,29 +2,29 @@
 
 import numpy as np
 
-from alma import ALMA
-from alma.memory.scopes import ReadableScope
-from alma.types.identity import Partition
+from alma.memory.scopes import ReadableScope, Scopes
+from alma.types.identity import Partition, UserWall
 from facade import OpenStore
 
 
-def owners(alma: ALMA, agent: str, *, include_shared: bool = True, user_id: str | None = None) -> set[str]:
-    return {each.owner for each in alma._room.scopes.readable(agent=agent, user_id=user_id, include_shared=include_shared)}
+def owners(scopes: Scopes, agent: str, *, include_shared: bool = True, user_id: str | None = None) -> set[str]:
+    return {each.owner for each in scopes.readable(agent=agent, user_id=user_id, include_shared=include_shared)}
 
 
 def test_a_scope_is_the_same_one_until_a_partition_is_added_and_then_has_it(open_store: OpenStore) -> None:
     alma = open_store(agents={"bob": {"share_with": ["ann"]}})
     alma.learn("ann", "Deploy", "success")
-    before = alma._room.scopes.readable(agent="ann", user_id=None)
-    assert alma._room.scopes.readable(agent="ann", user_id=None) is before
+    scopes = Scopes(alma.storage.project("shop"), alma.agents, UserWall.SEPARATE)
+    before = scopes.readable(agent="ann", user_id=None)
+    assert scopes.readable(agent="ann", user_id=None) is before
     alma.learn("bob", "Deploy", "success")
     alma.learn("eve", "Deploy", "success")
-    assert owners(alma, "ann") == {"ann", "bob"}
-    assert owners(alma, "ann", include_shared=False) == {"ann"}
-    assert owners(alma, "bob") == {"bob"}
+    assert owners(scopes, "ann") == {"ann", "bob"}
+    assert owners(scopes, "ann", include_shared=False) == {"ann"}
+    assert owners(scopes, "bob") == {"bob"}
     alma.add_user_preference(user_id="u", category="style", preference="short")
-    assert owners(alma, "ann", user_id="u") == {"ann", "bob", "u"}
-    assert owners(alma, "ann") == {"ann", "bob"}
+    assert owners(scopes, "ann", user_id="u") == {"ann", "bob", "u"}
+    assert owners(scopes, "ann") == {"ann", "bob"}
 
 
 def test_partitions_outside_a_scope_are_closed_whatever_their_number() -> None:

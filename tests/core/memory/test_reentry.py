@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytest_mock import MockerFixture
 
 import alma as package
 from alma import ALMA, AlmaError, StorageError
 from alma.testing import MockEmbedder
 from facade import OpenStore
+from stores import Driver
 
 SOURCES = str(package.__path__[0])
 LONGEST = 240.0
@@ -229,7 +231,9 @@ def test_an_interrupt_at_any_point_leaves_a_store_that_works(open_store: OpenSto
 
 
 @pytest.mark.not_on("file", "postgres", reason="connections of SQLite")
-def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: OpenStore) -> None:
+def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: OpenStore, mocker: MockerFixture) -> None:
+    driver = Driver()
+    mocker.patch("sqlite3.connect", driver.connect)
     alma = open_store()
     learned(alma, "Deploy the first service")
     leave = _GeneratorContextManager.__exit__.__code__
@@ -259,7 +263,8 @@ def test_a_view_that_an_interrupt_left_open_is_not_read_any_more(open_store: Ope
             break
     assert kept
     assert 5 < nth < 39
-    assert len(alma.storage.database._pool.in_use) == 0  # type: ignore[attr-defined]
+    alma.close()  # closes all connections but those in use
+    assert driver.open == 0
 
 
 class CallingEmbedder:
@@ -296,7 +301,7 @@ def test_an_embedder_may_call_the_store_that_calls_it(open_store: OpenStore, out
 def test_a_write_in_the_middle_of_a_write_of_its_thread_is_an_error(open_store: OpenStore) -> None:
     alma = open_store()
     learned(alma, "Deploy the service")
-    project = alma._room.project
+    project = alma.storage.project("shop")
     with project.write(actor="victor", operation="learn", at=1), pytest.raises(StorageError, match="in the middle of a write"):
         learned(alma, "Deploy another")
     learned(alma, "Deploy a third")

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,13 +16,16 @@ from alma import ALMA, ConflictError, EmbedderMismatchError, EmbeddingError
 from alma.embedding import HashEmbedder
 from alma.embedding.scale import SENTENCES
 from alma.errors import ConfigurationError
-from alma.memory import opening
+from alma.memory import opening, room
 from alma.memory.admin import reindexing
-from alma.protocols import Unembedded
+from alma.memory.index_cache import IndexCache
+from alma.memory.room import SearchSizes
+from alma.protocols import Embedder, Reembeddable, Unembedded
 from alma.storage.sqlite.store import SQLStorage
 from alma.types import Fingerprint
 from facade import OpenStore, StoredIn
 from other_process import OtherProcess
+from sized import open_sized
 
 TASKS = [f"Deploy service number {number} to region {chr(97 + number)}" for number in range(12)]
 
@@ -30,21 +34,21 @@ class CountingEmbedder:
     """Another embedder than `HashEmbedder`, which notes every text, and does something before each call."""
 
     def __init__(self, name: str = "other", dimension: int = 384) -> None:
-        self._hash = HashEmbedder(dimension)
-        self._name = name
+        self.hash = HashEmbedder(dimension)
+        self.name = name
         self.texts: list[str] = []
         self.before: Callable[[], None] = lambda: None
 
     @property
     def fingerprint(self) -> Fingerprint:
-        return self._hash.fingerprint.model_copy(update={"model": self._name})
+        return self.hash.fingerprint.model_copy(update={"model": self.name})
 
     def embed(self, texts: Sequence[str], /) -> Any:
         before, self.before = self.before, lambda: None  # which may ask for vectors itself
         before()
         self.before = before
         self.texts += texts
-        return -self._hash.embed(texts)
+        return -self.hash.embed(texts)
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +73,17 @@ def recalled(alma: ALMA) -> list[str]:
     return alma.retrieve(TASKS[3], "a", profile="recall", arms=["dense"], top_k=3).ids
 
 
-def vectors_in(alma: ALMA) -> dict[int, int]:
-    """How many vectors the database has, by the number of their embedder."""
-    database = alma._store.storage.database  # type: ignore[attr-defined] # of any of our stores
-    table = f"{database.schema}.vector" if hasattr(database, "schema") else "vector"
-    with database.reading() as looking:
-        connection = getattr(looking, "connection", looking)  # a server's session has one
-        return dict(connection.execute(f"SELECT embedder, count(*) FROM {table} GROUP BY embedder"))
+def serving(alma: ALMA) -> tuple[str, int]:
+    """Returns the embedder that serves, and the number of its vectors. Those of former embedders have to be gone."""
+    assert isinstance(alma.storage, Reembeddable)
+    assert alma.storage.drop_left_over() == 0
+    return alma.get_stats().embedder, alma.verify().vectors
+
+
+def progress(alma: ALMA, embedder: Embedder) -> tuple[int, int]:
+    """Returns the number of texts that have a vector of the embedder that is to serve next, and of all texts."""
+    assert isinstance(alma.storage, Reembeddable)
+    return alma.storage.next_vectors(embedder.fingerprint).progress()
 
 
 def test_all_projects_are_embedded_anew_and_answer_as_before(shop: ALMA, other: CountingEmbedder) -> None:
@@ -89,7 +97,7 @@ def test_all_projects_are_embedded_anew_and_answer_as_before(shop: ALMA, other: 
     assert desk.retrieve("How long do refunds take?", "b").total_items == 1
     assert shop.get_stats().embedder == "other"
     assert shop.verify().ok
-    assert vectors_in(shop) == {2: 13}
+    assert serving(shop) == ("other", 13)
 
 
 def test_the_store_opens_with_the_new_embedder_and_no_longer_with_the_old(
@@ -123,13 +131,13 @@ def test_an_equal_text_is_embedded_once_in_a_batch(shop: ALMA, other: CountingEm
     shop.for_project("lab").learn("b", "Close the ticket", "success")
     shop.reindex(other)
     assert other.texts.count("Close the ticket") == 1
-    assert vectors_in(shop) == {2: 14}
+    assert serving(shop) == ("other", 14)
 
 
 def test_the_embedder_that_it_has_already_leaves_everything_as_it_is(shop: ALMA) -> None:
     report = shop.reindex("hash")
     assert (report.texts, report.embedded) == (0, 0)
-    assert vectors_in(shop) == {1: 12}
+    assert serving(shop) == ("hash", 12)
 
 
 def test_an_empty_store_changes_too(open_store: OpenStore, other: CountingEmbedder) -> None:
@@ -146,7 +154,7 @@ def test_what_is_neither_a_name_nor_an_embedder_is_refused(shop: ALMA) -> None:
         shop.reindex(SimpleNamespace(fingerprint=HashEmbedder(32).fingerprint))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="no embedder 'nope'"):
         shop.reindex("nope")
-    assert vectors_in(shop) == {1: 12}
+    assert serving(shop) == ("hash", 12)
 
 
 def test_a_name_is_taken_with_its_dimension(shop: ALMA) -> None:
@@ -199,7 +207,7 @@ import os, signal, sys
 sys.path[:0] = {path!r}
 from test_reindexing import CountingEmbedder
 from alma import ALMA
-from alma.memory import opening
+from alma.memory import opening, room
 from alma.memory.admin import reindexing
 reindexing.BATCH = 4
 embedder = CountingEmbedder()
@@ -216,7 +224,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_stopped(shop: ALMA, tmp_path: 
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert recalled(shop) == before
-    assert vectors_in(shop) == {1: 12, 2: 8}
+    assert (serving(shop), progress(shop, CountingEmbedder())) == (("hash", 12), (8, 12))
     assert shop.verify().ok
     again = CountingEmbedder()
     assert (shop.reindex(again).embedded, again.texts) == (4, TASKS[8:])
@@ -227,10 +235,10 @@ def test_a_set_begun_for_one_embedder_is_given_up_for_another(shop: ALMA, other:
     other.before = lambda: (_ for _ in ()).throw(RuntimeError("no")) if other.texts else None  # type: ignore[assignment]
     with pytest.raises(EmbeddingError):
         shop.reindex(other)
-    assert vectors_in(shop) == {1: 12, 2: 4}
+    assert (serving(shop), progress(shop, other)) == (("hash", 12), (4, 12))
     third = CountingEmbedder("third")
     assert shop.reindex(third).embedded == 12
-    assert vectors_in(shop) == {3: 12}
+    assert serving(shop) == ("third", 12)
     assert shop.verify().ok
 
 
@@ -295,13 +303,21 @@ def test_vectors_of_two_embedders_are_never_compared(
         ask(second)
 
 
-def test_a_call_under_way_during_the_switch_stores_no_old_vector(shop: ALMA, other: CountingEmbedder) -> None:
-    room = shop._room
-    vectors = room.store.texts.of(["Learned with the old one"], room.project)
-    shop.reindex(other)
-    with pytest.raises(EmbedderMismatchError), room.project.write(actor="a", operation="test", at=0):
-        pass
-    assert len(vectors) == 1
+def test_a_call_under_way_during_the_switch_stores_no_old_vector(open_store: OpenStore, other: CountingEmbedder) -> None:
+    former = CountingEmbedder("former")
+    alma = open_store(embedding_provider=former)
+    alma.learn("a", TASKS[0], "success")
+
+    def switch() -> None:
+        former.before = lambda: None
+        alma.reindex(other)
+
+    former.before = switch
+    with pytest.raises(EmbedderMismatchError, match="open it again"):
+        alma.learn("a", "Learned with the old one", "success")
+    assert former.texts[-1] == "Learned with the old one"
+    assert alma.get_stats().total == 1
+    assert serving(alma) == ("other", 1)
 
 
 def test_an_episode_goes_on_across_the_switch(shop: ALMA, other: CountingEmbedder) -> None:
@@ -327,30 +343,33 @@ def test_an_open_of_the_former_embedder_exports_nothing_after_the_switch(
     assert shop.for_project("copy").get_stats().total == len(TASKS)
 
 
-@pytest.mark.not_on("file", "postgres", reason="keeps no snapshot of an index")
-def test_snapshots_of_the_old_vectors_are_removed(shop: ALMA, other: CountingEmbedder, tmp_path: Path) -> None:
-    index = shop._room.index
-    index._make.keywords.update(codes_above=1, wide_up_to=1)
-    index.current()
-    index.save()
-    assert list((tmp_path / "store").glob("*.index"))
-    shop.reindex(other)
-    assert list((tmp_path / "store").glob("*.index")) == []
+def test_snapshots_of_the_old_vectors_are_removed(
+    other: CountingEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = SearchSizes(codes_above=4)
+    monkeypatch.setattr(room, "IndexCache", partial(IndexCache, wide_up_to=4))
+    with open_sized(tmp_path, sizes, dimension=64) as alma:
+        alma.learn_many({"agent": "a", "task": task, "outcome": "success"} for task in TASKS)
+        alma.retrieve(TASKS[3], "a")
+    assert list(tmp_path.glob("*.index"))
+    with open_sized(tmp_path, sizes, dimension=64) as alma:
+        alma.reindex(other)
+        assert list(tmp_path.glob("*.index")) == []
 
 
 def test_archived_memories_come_back_with_new_vectors(shop: ALMA, other: CountingEmbedder) -> None:
     gone = shop.retrieve(TASKS[3], "a", profile="recall").ids[0]
-    with shop._room.project.write(actor="a", operation="archive", at=1) as write:
-        write.change_memory(gone, archived_at=1)
+    before = shop.get_stats().journal_records
+    shop.forget(memory_ids=[gone])
     shop.reindex(other)
-    with shop._room.project.write(actor="a", operation="restore", at=2) as write:
-        write.change_memory(gone, archived_at=None)
+    assert gone not in recalled(shop)
+    shop.undo(to=before)
     assert recalled(shop)[0] == gone
 
 
 @pytest.mark.not_on("file", "postgres", reason="stops between two of SQLite's statements")
 def test_a_text_that_went_while_it_was_embedded_leaves_no_vector(shop: ALMA, other: CountingEmbedder) -> None:
-    storage = shop._store.storage
+    storage = shop.storage
     assert isinstance(storage, SQLStorage)
     made = storage.next_vectors(other.fingerprint)
     (passage, *_) = made.missing(after=0, limit=1)
@@ -395,7 +414,7 @@ def test_embedders_that_are_made_by_name_are_closed_once_they_serve_no_more(
         alma.reindex("second")
         with pytest.raises(EmbedderMismatchError):
             ALMA.open(tmp_path / "own", project_id="shop", embedding_provider="first", **stored_in(tmp_path / "own"))
-        assert [(one._name, one.closed) for one in made] == [
+        assert [(one.name, one.closed) for one in made] == [
             ("first", 1),
             ("first", 1),
             ("second", 0),

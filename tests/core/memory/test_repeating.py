@@ -195,8 +195,9 @@ def test_keys_go_along_in_an_export(alma: ALMA, open_store: OpenStore, tmp_path:
 
 def test_a_note_of_an_outcome_that_is_gone_says_so(alma: ALMA) -> None:
     first = alma.learn(**GIVEN, idempotency_key="run 7")
-    ((key, version, body),) = alma._room.project.records("learned")
-    with alma._room.project.write(actor="", operation="test", at=0) as write:
+    project = alma.storage.project(alma.project_id)
+    ((key, version, body),) = project.records("learned")
+    with project.write(actor="", operation="test", at=0) as write:
         write.put_record("learned", key, {**body, "outcome_id": "nobody"}, version=version)
     assert alma.get(first.id) == first
     with refused(alma, ConflictError, "an outcome that is gone; use another key"):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, MemoryNotFoundError, ValidationError
-from attempts import Counts, counts
-from facade import ManualClock, OpenStore, StoredIn, held, refused
+from attempts import usage_of
+from facade import ManualClock, OpenStore, StoredIn, exported_lines, held, refused
 from other_process import OtherProcess
 from statements import counted, traced
 
@@ -39,9 +39,8 @@ def test_an_episode_keeps_the_ids_of_its_run_and_thread(alma: ALMA) -> None:
 def test_an_episode_without_ids_is_stored_as_it_was_before_there_were_any(alma: ALMA) -> None:
     with alma.episode("dev", TASK, run_id="", thread_id=None) as episode:
         episode.succeed()
-    ((_, _, opening),) = alma._room.project.records("episode")
-    ((_, _, ending),) = alma._room.project.records("episode_end")
-    assert {"run_id", "thread_id", "verdict_source"}.isdisjoint({**opening, **ending})
+    stored = {line["kind"]: line["body"] for line in exported_lines(alma, "record")}
+    assert {"run_id", "thread_id", "verdict_source"}.isdisjoint({**stored["episode"], **stored["episode_end"]})
     found = alma.get_episode(episode.id)
     assert (found.run_id, found.thread_id, found.verdict_source) == (None, None, None)
 
@@ -109,17 +108,15 @@ def test_a_memory_that_several_episodes_of_the_run_used_is_credited_by_each(alma
         attempt(alma, "dev", "run-7", lambda episode: (episode.observe("[H1]"), episode.abandon())[1])
         attempt(alma, "dev", "run-7", lambda episode: episode.observe("[H1]"))
     alma.settle(outcome="success", run_id="run-7")
-    (place,) = alma._room.project.find([rule.id]).values()
-    (row,) = alma._room.project.candidates([place.memory])
-    assert counts(alma, rule.id) == Counts(2, 0)
-    assert (row.credited_successes, row.credited_trials) == (2, 2)
+    usage = usage_of(alma, rule.id)
+    assert (usage["used"], usage["ignored"], usage["credited_successes"], usage["credited_trials"]) == (2, 0, 2, 2)
     assert alma.verify().ok
 
 
 def test_undoing_the_verdict_of_a_run_undoes_all_of_it(alma: ALMA) -> None:
     for agent in ("triage", "billing"):
         attempt(alma, agent, "run-7", lambda episode: episode.succeed("blue-green"))
-    before, head = alma.content_hash(), alma._room.project.head()
+    before, head = alma.content_hash(), alma.get_stats().journal_records
     alma.settle(outcome="failure", run_id="run-7")
     alma.undo(to=head)
     assert alma.content_hash() == before
@@ -197,7 +194,7 @@ def test_a_deferred_episode_is_found_by_its_run_once_it_ended(alma: ALMA) -> Non
 
 def test_an_episode_whose_beginning_was_undone_is_no_longer_of_the_run(alma: ALMA) -> None:
     attempt(alma, "dev", "run-7")
-    head = alma._room.project.head()
+    head = alma.get_stats().journal_records
     attempt(alma, "qa", "run-7")
     alma.undo(to=head)
     assert [one.agent for one in alma.settle(outcome="success", run_id="run-7")] == ["dev"]

@@ -2,16 +2,20 @@
 
 import logging
 import threading
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from alma import ALMA, ConfigurationError, DomainKnowledge
+from alma.memory import opening, room
 from alma.memory.admin import maintaining
 from alma.memory.admin.maintaining import FIRST_WAIT, LONGEST_WAIT, Schedule
-from facade import ManualClock, OpenStore, StoredIn
+from facade import START, ManualClock, OpenStore, StoredIn
+
+OpenRooms = Callable[..., room.OpenStore]
+"""Opens a store as a schedule takes it; see the fixture `open_rooms`."""
 
 EVERY_DAY = {"forgetting": {"domain_knowledge": {"max_count": 1}}, "maintenance": {"every": "1d"}}
 
@@ -20,6 +24,26 @@ EVERY_DAY = {"forgetting": {"domain_knowledge": {"max_count": 1}}, "maintenance"
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run the schedule themselves, but for the one that is about the thread."""
     monkeypatch.setattr(Schedule, "start", lambda self: None)
+
+
+@pytest.fixture
+def open_rooms(tmp_path: Path, clock: ManualClock, stored_in: StoredIn) -> Iterator[OpenRooms]:
+    """Opens the store in the folder of this test, as a schedule takes it; closed at the end."""
+    opened: list[room.OpenStore] = []
+
+    def open_it(**given: object) -> room.OpenStore:
+        usual = {"db_name": "alma.db", "embedder": "hash", "embedding_dim": None, "agents": None, "scoring": None, "clock": clock}
+        opened.append(opening.open_store(tmp_path / "store", **{**usual, **stored_in(tmp_path / "store"), **given}))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+def shop(store: room.OpenStore) -> ALMA:
+    """The memory of a project of the store."""
+    return ALMA(store.room("shop"))
 
 
 class Waiting:
@@ -43,47 +67,52 @@ def fill(alma: ALMA, count: int = 3) -> None:
 
 
 def runs(alma: ALMA) -> int:
-    return alma._room.project.record("maintenance", ["last"])["last"][0]
+    """Returns how often maintenance was done."""
+    return sum(done.count for done in alma.overview().activity if done.name == "maintain")
 
 
-def test_it_runs_when_it_is_due_and_not_before(open_store: OpenStore, clock: ManualClock) -> None:
-    alma = open_store(**EVERY_DAY)
+def test_it_runs_when_it_is_due_and_not_before(open_rooms: OpenRooms, clock: ManualClock) -> None:
+    store = open_rooms(**EVERY_DAY)
+    alma = shop(store)
     fill(alma)
     waiting = Waiting(clock, 0, 1, 22, 1, 1)
-    Schedule(alma._store, wait=waiting).run()
+    Schedule(store, wait=waiting).run()
     assert runs(alma) == 2
     assert waiting.asked == [FIRST_WAIT, *[LONGEST_WAIT] * 5]
     assert alma.get_stats().total == 1
 
 
-def test_a_short_period_is_looked_at_as_often(open_store: OpenStore, clock: ManualClock) -> None:
-    alma = open_store(maintenance={"every": "5m"})
+def test_a_short_period_is_looked_at_as_often(open_rooms: OpenRooms, clock: ManualClock) -> None:
+    store = open_rooms(maintenance={"every": "5m"})
     waiting = Waiting(clock, 0)
-    Schedule(alma._store, wait=waiting).run()
+    Schedule(store, wait=waiting).run()
     assert waiting.asked == [FIRST_WAIT, 300]
 
 
-def test_all_projects_that_were_opened_are_looked_after(open_store: OpenStore, clock: ManualClock) -> None:
-    alma = open_store(**EVERY_DAY)
+def test_all_projects_that_were_opened_are_looked_after(open_rooms: OpenRooms, clock: ManualClock) -> None:
+    store = open_rooms(**EVERY_DAY)
+    alma = shop(store)
     lab = alma.for_project("lab")
     for each in (alma, lab):
         fill(each)
-    Schedule(alma._store, wait=Waiting(clock, 0)).run()
+    Schedule(store, wait=Waiting(clock, 0)).run()
     assert (alma.get_stats().total, lab.get_stats().total) == (1, 1)
 
 
-def test_of_two_stores_on_one_file_one_runs_it(open_store: OpenStore, clock: ManualClock) -> None:
-    first, second = (open_store(**EVERY_DAY) for _ in range(2))
-    fill(first)
-    for alma in (first, second, first):
-        Schedule(alma._store, wait=Waiting(clock, 0)).run()
-    assert runs(first) == 1
+def test_of_two_stores_on_one_file_one_runs_it(open_rooms: OpenRooms, clock: ManualClock) -> None:
+    first, second = (open_rooms(**EVERY_DAY) for _ in range(2))
+    alma, _ = shop(first), shop(second)
+    fill(alma)
+    for store in (first, second, first):
+        Schedule(store, wait=Waiting(clock, 0)).run()
+    assert runs(alma) == 1
 
 
 def test_what_goes_wrong_is_logged_and_tried_again(
-    open_store: OpenStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_rooms: OpenRooms, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    alma = open_store(**EVERY_DAY)
+    store = open_rooms(**EVERY_DAY)
+    alma = shop(store)
     fill(alma)
     works = maintaining.maintain
 
@@ -93,16 +122,17 @@ def test_what_goes_wrong_is_logged_and_tried_again(
 
     monkeypatch.setattr(maintaining, "maintain", fails)
     with caplog.at_level(logging.INFO, logger="alma"):
-        Schedule(alma._store, wait=Waiting(clock, 0, 1)).run()
+        Schedule(store, wait=Waiting(clock, 0, 1)).run()
     assert "maintenance of project 'shop' failed: the disk is full" in caplog.messages
     assert "maintenance of project 'shop' archived 2 memories" in caplog.messages
     assert runs(alma) == 1
 
 
-def test_a_closed_store_is_left_alone(open_store: OpenStore, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
-    alma = open_store(**EVERY_DAY)
+def test_a_closed_store_is_left_alone(open_rooms: OpenRooms, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_rooms(**EVERY_DAY)
+    alma = shop(store)
     fill(alma)
-    made = Schedule(alma._store, wait=Waiting(clock, 0))
+    made = Schedule(store, wait=Waiting(clock, 0))
     made.stop()
     made.run()
     assert runs(alma) == 0
@@ -110,11 +140,12 @@ def test_a_closed_store_is_left_alone(open_store: OpenStore, clock: ManualClock,
 
 
 def test_a_run_that_closing_cuts_short_says_nothing(
-    open_store: OpenStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_rooms: OpenRooms, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    alma = open_store(**EVERY_DAY)
+    store = open_rooms(**EVERY_DAY)
+    alma = shop(store)
     fill(alma)
-    made = Schedule(alma._store, wait=Waiting(clock, 0))
+    made = Schedule(store, wait=Waiting(clock, 0))
     works = maintaining.maintain
 
     def closed_meanwhile(*given: object, **named: object) -> object:
@@ -125,6 +156,24 @@ def test_a_run_that_closing_cuts_short_says_nothing(
     monkeypatch.setattr(maintaining, "maintain", closed_meanwhile)
     made.run()
     assert not caplog.messages
+
+
+def test_a_run_during_which_the_store_is_closed_leaves_the_rest_to_the_next(open_rooms: OpenRooms, clock: ManualClock) -> None:
+    running: list[Schedule] = []
+
+    def closing_clock() -> datetime:
+        """Stops the schedule, and returns the time."""
+        for schedule in running:
+            schedule.stop()
+        return clock()
+
+    store = open_rooms(**EVERY_DAY, clock=closing_clock)
+    alma = shop(store)
+    fill(alma, maintaining.PART + 11)
+    running.append(Schedule(store, wait=Waiting(clock, 0)))
+    running[0].run()
+    assert (runs(alma), alma.get_stats().total) == (1, 11)
+    assert alma.maintain().total == 10
 
 
 def test_it_is_off_unless_it_is_asked_for(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +213,7 @@ def test_its_thread_ends_with_the_store_and_nobody_waits_for_it(
     assert ended.wait(10)
 
 
-def test_a_configuration_file_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_file_asks_for_it(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Schedule] = []
 
     def start(self: Schedule) -> None:
@@ -173,8 +222,8 @@ def test_a_configuration_file_asks_for_it(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Schedule, "start", start)
     path = tmp_path / "alma.yaml"
     path.write_text("project_id: shop\nembedding_provider: hash\nmaintenance: {every: 2h}\n", encoding="utf-8")
-    with ALMA.from_config(path) as alma:
-        assert alma._store.maintenance.every == timedelta(hours=2)
+    with ALMA.from_config(path, clock=clock) as alma:
+        assert alma.maintain().due_at == START + timedelta(hours=2)
     assert len(started) == 1
 
 

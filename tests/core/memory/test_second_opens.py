@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
 from alma.errors import StorageError, ValidationError
-from stores import open_alma
+from stores import Driver, open_alma
 
 OTHER = """
 import sys
@@ -84,14 +85,19 @@ def test_what_was_returned_is_kept_while_other_processes_open_and_close(tmp_path
         assert (alma.get_stats().total, alma.verify().ok) == (7, True)
 
 
-def test_all_that_are_open_on_a_file_share_its_connections_whatever_the_path(tmp_path: Path) -> None:
+def test_all_that_are_open_on_a_file_share_its_connections_whatever_the_path(tmp_path: Path, mocker: MockerFixture) -> None:
+    driver = Driver()
+    mocker.patch("sqlite3.connect", driver.connect)
     folder, link = tmp_path / "store", tmp_path / "link"
     link.symlink_to(folder)
-    with open_alma(folder) as alma, open_alma(link) as other:
+    with open_alma(folder) as alma:
         learned = alma.learn("dev", "Deploy the service", "success")
-        assert other.get(learned.id) == learned
-        first, second = (each._store.storage.database._pool for each in (alma, other))  # type: ignore[attr-defined] # the point of it
-        assert first is second
+        connections = driver.open
+        with open_alma(link) as other:
+            assert other.get(learned.id) == learned
+            assert driver.open == connections
+        assert driver.open == connections
+    assert driver.open == 0
     assert sorted(path.name for path in folder.iterdir()) == ["alma.db"]
 
 

@@ -14,9 +14,10 @@ import pytest
 
 from alma import ALMA, MemoryNotFoundError
 from alma.memory import index_cache
-from alma.memory.index_cache import IndexCache
+from alma.memory.index_cache import IndexCache, SnapshotFiles
 from alma.memory.opening import open_store
-from alma.memory.room import Room, SearchSizes
+from alma.memory.room import OpenStore, Room, SearchSizes
+from alma.protocols import Snapshotable, Store
 from alma.vectors import SnapshotIdentity
 from alma.vectors.index import QUIET_SEARCHES
 from facade import ManualClock
@@ -28,9 +29,8 @@ WORDS = ("mail", "disk", "cart", "user", "form", "auth", "page")
 Answer = list[tuple[str, float]]
 
 
-def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True) -> ALMA:
-    """The store, with snapshots of smaller kinds than usual."""
-    store = open_store(
+def _store(folder: Path) -> OpenStore:
+    return open_store(
         folder,
         db_name="alma.db",
         embedder="hash",
@@ -40,17 +40,25 @@ def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True)
         clock=ManualClock(),
         sizes=SearchSizes(hits=8),
     )
-    usual = store.room("shop")
-    identity = SnapshotIdentity(store.storage.id, "shop", store.texts.fingerprint)
+
+
+def _identity(store: Store) -> SnapshotIdentity:
+    return SnapshotIdentity(store.id, "shop", store.fingerprint)
+
+
+def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True) -> ALMA:
+    """The store, with snapshots of smaller kinds than usual."""
+    store = _store(folder)
+    project = store.storage.project("shop")
     index = IndexCache(
-        usual.project,
-        identity=identity,
+        project,
+        identity=_identity(store.storage),
         path=folder / "shop.index",
         codes_above=codes_above,
         wide_up_to=codes_above,
         keeps_snapshots=keeps_snapshots,
     )
-    room = store.projects["shop"] = Room(store, usual.project, index)
+    room = store.projects["shop"] = Room(store, project, index)
     return ALMA(room)
 
 
@@ -111,7 +119,7 @@ def _not_used(caplog: pytest.LogCaptureFixture) -> int:
 def _count_reads(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts the vectors that are read from the database from now on."""
     read: list[int] = []
-    project = type(alma._room.project)
+    project = type(alma.storage.project("shop"))
     for name, count in (("vectors_at", lambda found: len(found[0])), ("vectors_in", None), ("changes", None)):
         usual = getattr(project, name)
 
@@ -176,17 +184,25 @@ def test_snapshots_that_were_tampered_with_are_ignored_and_written_anew(
 @pytest.mark.slow
 def test_damage_in_any_part_of_a_snapshot_is_noticed(copy: Kept) -> None:
     with _open(copy.folder) as alma:
-        files, head = alma._room.index._files, alma._room.project.head()
-        for path in copy.snapshots:
-            whole, content = path.read_bytes(), path.name.split(".")[1]
+        vectors, texts = copy.snapshots
+        for path, what_is_left in ((vectors, (False, False)), (texts, (True, False))):
+            whole = path.read_bytes()
             places = [*range(0, 1_100, 3), *range(1_100, len(whole), len(whole) // 400)]
             for place in places:
                 path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-                assert files._load(content, head) is None, place
+                assert _loaded(alma.storage, copy.folder) == what_is_left, place
                 path.write_bytes(whole[:place])
-                assert files._load(content, head) is None, place
+                assert _loaded(alma.storage, copy.folder) == what_is_left, place
             path.write_bytes(whole)
-            assert files._load(content, head) is not None
+            assert _loaded(alma.storage, copy.folder) == (True, True)
+
+
+def _loaded(store: Store, folder: Path) -> tuple[bool, bool]:
+    """Whether a process gets the vectors of the outcomes from their snapshot, and with them the lengths of the texts."""
+    project = store.project("shop")
+    assert isinstance(project, Snapshotable)
+    found = SnapshotFiles(project, _identity(store), folder / "shop.index").load_kind("outcome", project.head())
+    return found is not None, project.text_lengths().upto > 0
 
 
 @pytest.mark.slow
@@ -292,7 +308,7 @@ def test_what_another_process_purges_while_a_snapshot_is_written_is_in_none(copy
     usual = index_cache.save
     alma, other = _open(copy.folder), _open(copy.folder)
     (gone,) = alma.retrieve(QUESTIONS[0], "a", top_k=1).ids
-    row = alma._room.project.find([gone])[gone].memory
+    row = alma.storage.project("shop").find([gone])[gone].memory
     assert all(np.array([row]).tobytes() in path.read_bytes() for path in copy.snapshots)
     other.retrieve(QUESTIONS[0], "a")
     other.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
@@ -512,10 +528,9 @@ def test_a_project_that_is_opened_while_the_store_closes_does_not_stop_it(tmp_pa
             store.room("another")
             super().save()
 
-    alma = _open(tmp_path)
-    store = alma._store
-    room = store.room("shop")
-    identity = SnapshotIdentity(store.storage.id, "shop", store.texts.fingerprint)
-    room.index = Slow(room.project, identity=identity, path=tmp_path / "shop.index")
-    alma.close()
+    store = _store(tmp_path)
+    project = store.storage.project("shop")
+    index = Slow(project, identity=_identity(store.storage), path=tmp_path / "shop.index")
+    store.projects["shop"] = Room(store, project, index)
+    store.close()
     assert set(store.projects) == {"shop", "another"}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
+from alma.protocols import ListsProjects
 from facade import ManualClock, OpenStore
 from meetings import MEETING
 from statements import Statement, Trace, beside_writes, traced
@@ -214,7 +215,8 @@ def test_what_runs_beside_a_write_is_noticed() -> None:
 def test_a_call_that_finds_nothing_to_count_leaves_no_project_behind(alma: ALMA) -> None:
     other = alma.for_project("another")
     assert other.record_usage(["nobody"], ["nobody"], agent="dev").unknown == ("nobody",)
-    assert list(alma._store.storage.project_names()) == []
+    assert isinstance(alma.storage, ListsProjects)
+    assert list(alma.storage.project_names()) == []
 
 
 def test_an_overview_runs_as_many_statements_however_many_rules_and_classes_there_are(shop: ALMA, trace: Trace) -> None:

@@ -1,18 +1,22 @@
 """Undo: random histories go back to any record and forth again; one agent's work can be taken back, unless another built on it."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
+from alma.embedding import HashEmbedder
 from alma.errors import ConflictError, ValidationError
 from alma.journal import PURGE, net, replay
+from alma.protocols import Project
 from alma.types import Passage
-from facade import ManualClock, NewPlace, OpenStore, Place
+from facade import ManualClock, NewPlace, OpenStore, Place, exported_lines
 
 AGENTS = ("helena", "victor")
+EMBEDDER = HashEmbedder(16)
 WORDS = ("login", "deploy", "retry", "cache", "timeout", "schema", "queue", "index")
 
 
@@ -48,11 +52,16 @@ class History:
     def head(self) -> int:
         return self.alma.get_stats().journal_records
 
+    @property
+    def project(self) -> Project:
+        """The project as the store has it, for changes that no call of the façade makes alone."""
+        return self.alma.storage.project(self.alma.project_id)
+
     def text(self, number: int) -> str:
         return f"{WORDS[number % 8]} {WORDS[number // 8 % 8]} {number % 5}"
 
     def ids(self) -> list[str]:
-        return [stored.key for stored in self.alma._room.project.rows() if stored.table == "memory"]
+        return [line["id"] for line in exported_lines(self.alma, "memory")]
 
     def some(self, number: int, count: int) -> list[str]:
         ids = self.ids()
@@ -65,18 +74,18 @@ class History:
     def change(self, agent: str, a: int, b: int) -> None:
         """A rule that changes in place, as learning changes it."""
         for memory_id in self.some(a, 1):
-            with self.alma._room.project.write(actor=agent, operation="learn", at=b) as write:
+            with self.project.write(actor=agent, operation="learn", at=b) as write:
                 write.change_memory(memory_id, confidence=b % 11 / 10, body={"metadata": {"n": b}}, trials=float(b))
 
     def replace(self, agent: str, a: int, b: int) -> None:
         """A memory that is told anew, in more pieces or fewer."""
-        found = self.alma._room.project.find(self.some(a, 1))
-        places = [(memory_id, place) for memory_id, place in found.items() if not place.is_archived]
-        for memory_id, place in places:
-            memory = self.alma._room.project.memories([place.memory])[place.memory]
+        project = self.project
+        kept = [memory_id for memory_id, place in project.find(self.some(a, 1)).items() if not place.is_archived]
+        for memory_id, memory in project.named(kept).items():
             texts = [f"{self.text(b)} piece {n}" for n in range(1 + b % 3)]
-            vectors = self.alma._room.store.texts.of(texts[:2], self.alma._room.project)
-            with self.alma._room.project.write(actor=agent, operation="learn", at=b) as write:
+            embedded = texts[:2]
+            vectors = {text: row.astype("<f2").tobytes() for text, row in zip(embedded, EMBEDDER.embed(embedded), strict=True)}
+            with project.write(actor=agent, operation="learn", at=b) as write:
                 told = memory.model_copy(update={"metadata": {"told": b}, "confidence": b / 63})
                 write.replace(told, [Passage(text=text, position=n) for n, text in enumerate(texts)], vectors)
             assert self.alma.get(memory_id) == told
@@ -84,8 +93,9 @@ class History:
     def keep(self, agent: str, a: int, b: int) -> None:
         """A small record that some module keeps."""
         key = WORDS[a % 3]
-        version, _ = self.alma._room.project.record("session", [key])[key]
-        with self.alma._room.project.write(actor=agent, operation="save", at=b) as write:
+        project = self.project
+        version, _ = project.record("session", [key])[key]
+        with project.write(actor=agent, operation="save", at=b) as write:
             write.put_record("session", key, {"n": b, "half": b / 2}, version=version)
 
     def attempt(self, agent: str, a: int, b: int) -> None:
@@ -110,9 +120,9 @@ class History:
     def check_replay(self) -> None:
         """The journal, replayed, is what the tables hold."""
         state: dict = {}
-        for entry in self.alma._room.project.entries():
+        for entry in self.project.entries():
             replay([change for change in entry.changes if change.table != PURGE], state)
-        assert state == {(stored.table, stored.key): stored.row for stored in self.alma._room.project.rows()}
+        assert state == {(stored.table, stored.key): stored.row for stored in self.project.rows()}
         assert self.alma.verify().problems == ()
 
     def check_indexes(self) -> None:
@@ -256,45 +266,39 @@ def test_an_undo_embeds_what_comes_back_if_its_vectors_were_dropped(alma: ALMA) 
     assert alma.verify().ok
 
 
-def test_a_write_that_lands_between_plan_and_undo_is_undone_as_well(
-    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alma, other = open_store(), open_store()
+class BusyClock(ManualClock):
+    """Lets another agent learn before it gives the time, as often as it may: an undo has its plan when it asks."""
+
+    def __init__(self, other: ALMA) -> None:
+        super().__init__()
+        self.other, self.may_learn, self.learned = other, 0, 0
+
+    def __call__(self) -> datetime:
+        if self.learned < self.may_learn:
+            self.learned += 1
+            self.other.learn("helena", f"Cache page {self.learned}", "success")
+        return super().__call__()
+
+
+def test_a_write_that_lands_between_plan_and_undo_is_undone_as_well(open_store: OpenStore) -> None:
+    busy = BusyClock(open_store())
+    alma = open_store(clock=busy)
     alma.learn("victor", "Test the login form", "success")
-    texts = alma._room.store.texts
-    embed = texts.of
 
-    def interrupted(*given: object) -> object:
-        if alma._room.project.head() == 1:
-            other.learn("helena", "Cache the pages", "success")
-        return embed(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(texts, "of", interrupted)
+    busy.may_learn = 1
     assert len(alma.undo(0).removed) == 2
     assert alma.get_stats().total == 0
 
 
-@pytest.mark.not_on("postgres", reason="looks at the lock of SQLite's connection")
-def test_an_undo_comes_to_an_end_though_others_write_each_time_it_has_a_plan(
-    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alma, other = open_store(), open_store()
+def test_an_undo_comes_to_an_end_though_others_write_each_time_it_has_a_plan(open_store: OpenStore) -> None:
+    busy = BusyClock(open_store())
+    alma = open_store(clock=busy)
     alma.learn("victor", "Test the login form", "success")
-    texts, written = alma._room.store.texts, 0
-    embed = texts.of
 
-    def interrupted(*given: object) -> object:
-        nonlocal written
-        is_free = not alma._room.project._database._pool.writer  # type: ignore[attr-defined] # else nobody can write
-        if is_free and written < 50:
-            written += 1
-            other.learn("helena", f"Cache page {written}", "success")
-        return embed(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(texts, "of", interrupted)
+    busy.may_learn = 50
     report = alma.undo(0)
-    assert (len(report.removed), report.head) == (written + 1, written + 1)
-    assert written < 10
+    assert (len(report.removed), report.head) == (busy.learned + 1, busy.learned + 1)
+    assert 1 < busy.learned < 10
     assert alma.get_stats().total == 0
     assert alma.verify().ok
 

@@ -13,13 +13,24 @@ from other_process import OtherProcess
 pytestmark = pytest.mark.any_store
 
 SETUP = """
+from alma import ALMA
+alma = {opening}
+"""
+
+KILLED_AFTER_A_PART = """
 import os, signal
 from alma import ALMA
-from alma.memory.admin.maintaining import maintain
-alma = {opening}
-def killed():
-    os.kill(os.getpid(), signal.SIGKILL)
+from alma.types.identity import utc_now
+def clock():
+    if stored and stored.head() > head:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return utc_now()
+stored = None
+alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash", clock=clock, **{options!r})
+stored = alma.storage.project("shop")
+head = stored.head()
 """
+"""A process that dies when it next reads its clock after it has written something."""
 
 
 @pytest.fixture
@@ -54,8 +65,8 @@ def test_of_two_processes_for_which_it_is_due_one_runs(newest: Place) -> None:
 def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(newest: Place) -> None:
     with newest.open() as alma:
         _fill(alma, PART + 8)
-        with _other(newest) as other:
-            assert other.ask("maintain(alma._room, dry_run=False, due_only=False, is_wanted=killed)") == ""
+        with OtherProcess(KILLED_AFTER_A_PART.format(folder=str(newest.folder), options=newest.options)) as other:
+            assert other.ask("alma.maintain()") == ""
         assert alma.get_stats().by_kind == {"outcome": 8}
         assert alma.verify().ok
         assert not alma.maintain(due_only=True).ran

@@ -83,11 +83,11 @@ def test_while_it_is_away_nothing_is_lost_and_it_catches_up(
     with opened(tmp_path) as alma:
         alma.learn(agent="helena", task="Repair the bridge of Lima", outcome="success", strategy_used="rivets")
         assert scores(alma)
+        behind = outside().upto
         outside().is_away = True
         alma.learn(agent="helena", task="Repair the bridge of Quito", outcome="success", strategy_used="bolts")
         assert len(scores(alma)) == len(scores(alma)) >= 2
         assert len([record for record in caplog.records if "does not answer" in record.message]) == 1
-        behind = outside()._index.upto
         outside().is_away = False
         assert len(scores(alma)) >= 2
         assert outside().upto > behind

@@ -9,18 +9,13 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.errors import ScopeViolationError, ValidationError
-from alma.types.identity import Access, to_micros
+from alma.types.identity import Access
 from alma.types.recalled import Reason, RetrievalExplanation
-from facade import START, ManualClock, NewPlace, OpenStore
+from facade import ManualClock, NewPlace, OpenStore
 
 WORDS = ("login", "form", "deploy", "service", "token", "bread", "oven", "retry")
 AGENTS = ("hal", "vera", "ivan")
 USERS = ("ursula", "ute")
-
-
-def set_archived(alma: ALMA, memory_id: str, *, archived: bool) -> None:
-    with alma._room.project.write(actor="test", operation="archive", at=to_micros(START)) as write:
-        write.change_memory(memory_id, archived_at=to_micros(START) if archived else None)
 
 
 def test_an_id_that_is_nowhere(alma: ALMA) -> None:
@@ -43,12 +38,13 @@ def test_a_memory_of_another_project(alma: ALMA) -> None:
 
 def test_a_forgotten_memory(alma: ALMA) -> None:
     memory = alma.learn("hal", "Test the login form", "success", "by hand")
-    set_archived(alma, memory.id, archived=True)
+    before = alma.get_stats().journal_records
+    alma.forget(memory_ids=[memory.id])
     told = alma.explain_retrieval("login form", memory.id, agent="hal")
     assert told.reason is Reason.ARCHIVED
     assert str(told) == "Not selected because: it was forgotten: it is archived, and no search looks at it"
 
-    set_archived(alma, memory.id, archived=False)
+    alma.undo(to=before)
     assert alma.explain_retrieval("login form", memory.id, agent="hal").selected
 
 
@@ -154,7 +150,7 @@ def test_a_memory_that_another_stands_for(alma: ALMA, clock: ManualClock) -> Non
 
     assert (told.reason, told.stands_for_it) == (Reason.FOLDED, newer.id)
     assert newer.id in str(told)
-    set_archived(alma, newer.id, archived=True)
+    alma.forget(memory_ids=[newer.id])
     assert alma.explain_retrieval("login form", older.id, agent="hal").selected
 
 
@@ -294,12 +290,16 @@ def filled(alma: ALMA, world: World, clock: ManualClock) -> list[str]:
             alma.add_user_preference(owner, "wish", words) if of_user else alma.learn(owner, words, hours % 2 == 0, "by hand")
         )
         ids.append(memory.id)
-    for place in world.archived:
-        set_archived(alma, ids[place], archived=True)
     return ids
 
 
-def without(world: World, told: RetrievalExplanation, alma: ALMA, ids: list[str]) -> World:
+def archive_exactly(alma: ALMA, memory_ids: list[str], *, before: int) -> None:
+    """Forgets exactly these memories: what was archived since the journal had `before` records is restored."""
+    alma.undo(to=before)
+    alma.forget(memory_ids=memory_ids)
+
+
+def without(world: World, told: RetrievalExplanation, ids: list[str]) -> World:
     """The world without the filter that was named."""
     owner, words, _ = world.memories[world.wanted]
     match told.reason:
@@ -309,14 +309,12 @@ def without(world: World, told: RetrievalExplanation, alma: ALMA, ids: list[str]
             offered = [*world.rules.get(owner, {}).get("share_with", []), world.agent]
             return replace(world, rules={**world.rules, owner: {**world.rules.get(owner, {}), "share_with": offered}})
         case Reason.ARCHIVED:
-            set_archived(alma, told.memory_id, archived=False)
-            return world
+            return replace(world, archived=world.archived - {world.wanted})
         case Reason.BELOW_FLOOR:
             return replace(world, query=words)
         case Reason.FOLDED:
             assert told.stands_for_it is not None
-            set_archived(alma, told.stands_for_it, archived=True)
-            return world
+            return replace(world, archived=world.archived | {ids.index(told.stands_for_it)})
         case Reason.BELOW_LAST | Reason.NOT_A_CONTENDER:
             assert told.top_k_needed is not None
             return replace(world, top_k=told.top_k_needed)
@@ -336,6 +334,7 @@ def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(new_plac
         settings_ = {"clock": clock, "agents": world.rules}
         with place.open(**settings_) as alma:
             ids = ids or filled(alma, world, clock)
+            archive_exactly(alma, [ids[number] for number in sorted(world.archived)], before=len(ids))
             question: dict[str, Any] = {"agent": world.agent, "user_id": world.user, "top_k": world.top_k}
             told = alma.explain_retrieval(world.query, ids[world.wanted], **question)
             found = alma.retrieve(world.query, **question)
@@ -348,7 +347,7 @@ def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(new_plac
             if named and told.reason is named[-1]:
                 assert told.reason is Reason.FOLDED, "the filter that was removed is still named"
             named.append(told.reason)
-            world = without(world, told, alma, ids)
+            world = without(world, told, ids)
     pytest.fail(f"it never appeared: {named}")
 
 

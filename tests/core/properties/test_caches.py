@@ -35,7 +35,7 @@ def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> No
         tasks = (f"{text} {number}" for number in range(8))
         alma.learn_many({"agent": agent, "task": task, "outcome": "failure", "strategy_used": text} for task in tasks)
     elif step == "undo":
-        alma.undo(to=alma._room.project.head() - 1)
+        alma.undo(to=alma.storage.project(alma.project_id).head() - 1)
     elif found.ids and step == "archive":
         alma.forget(memory_ids=found.ids[:1])
     elif found.ids and step == "purge":

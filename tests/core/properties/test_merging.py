@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.integration import open_records
-from facade import ManualClock, NewPlace, Place, content, exported
+from facade import ManualClock, NewPlace, Place, content, exported, exported_lines
 
 Rows = Mapping[tuple[str, str], Mapping[str, Any]]
 TASKS = ("Deploy the shop", "Deploy the blog", "deploy the shop!")
@@ -56,7 +56,7 @@ class Clones:
 
 
 def memories(alma: ALMA) -> list[str]:
-    return sorted(row.key for row in alma._room.project.rows() if row.table == "memory")
+    return sorted(line["id"] for line in exported_lines(alma, "memory"))
 
 
 def picked(found: Sequence[str], pick: int) -> list[str]:

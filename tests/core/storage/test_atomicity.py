@@ -38,7 +38,8 @@ def alma(driver: Driver, tmp_path: Path) -> Iterator[ALMA]:
 
 def stored(alma: ALMA) -> dict[str, list[tuple[object, ...]]]:
     """All rows, as another connection sees them."""
-    path = alma._store.storage.path
+    assert isinstance(alma.storage, SQLStorage)
+    path = alma.storage.path
     everything = {table: rows(path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
     texts = rows(path, "SELECT name FROM sqlite_master WHERE name GLOB 'words_*'")
     return everything | {name: rows(path, f"SELECT term, doc FROM {name}") for (name,) in texts}
@@ -61,7 +62,7 @@ def add_knowledge(alma: ALMA) -> object:
 
 
 def use(alma: ALMA) -> object:
-    ids = [memory_id for (memory_id,) in rows(alma._store.storage.path, "SELECT id FROM memory")]
+    ids = [memory.id for memory in alma.list_memories()]
     return alma.record_usage(ids, ids[:1], agent="helena")
 
 

@@ -98,7 +98,7 @@ def test_eight_threads_that_make_it_at_once_get_one_database(tmp_path: Path) -> 
     def make(_: int) -> str:
         barrier.wait()
         with open_alma(tmp_path) as alma:
-            return alma._store.storage.id
+            return alma.storage.id
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(make, range(8)))) == 1

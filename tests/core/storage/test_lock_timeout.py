@@ -108,7 +108,7 @@ def test_after_the_block_the_store_waits_as_usual(store: ALMA, tmp_path: Path, m
 
 
 def test_a_thread_waits_no_longer_than_asked_for_another_thread_of_its_process(store: ALMA) -> None:
-    with store._store.storage.database.transaction():  # type: ignore[attr-defined]
+    with store.storage.project("shop").write(actor="dev", operation="learn", at=1):
         errors: list[StorageError] = []
 
         def learn() -> None:
@@ -172,7 +172,7 @@ def test_a_configuration_sets_the_time_too(tmp_path: Path, form: str) -> None:
     file.write_text("project_id: shop\nembedding_provider: hash\nstorage_dir: ./store\n" + form.format("0.1"))
     with ALMA.from_config(file) as alma:
         alma.learn("dev", TASK, "success")
-        with closing(sqlite3.connect(alma._store.folder / "alma.db", isolation_level=None)) as other:
+        with closing(sqlite3.connect(tmp_path / "store" / "alma.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with refused_soon("0.1"):
                 alma.learn("dev", TASK, "success")

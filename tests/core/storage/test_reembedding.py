@@ -140,12 +140,12 @@ def test_a_fault_before_any_statement_leaves_the_old_vectors_or_the_new_ones_ser
     step, changes_over = 0, 0
     while True:
         with ALMA.open(tmp_path, project_id="shop") as alma:
-            serving = alma._store.storage.fingerprint.dimension
+            serving = alma.storage.fingerprint.dimension
             target = 48 - serving  # there and back again
             is_broken = broke(alma, driver, step, target)
         step += 1
         with ALMA.open(tmp_path, project_id="shop") as alma:
-            found = alma._store.storage.fingerprint.dimension
+            found = alma.storage.fingerprint.dimension
             assert found in (serving, target)
             assert alma.retrieve("Deploy the shop", "a").ids == [learned.id]
             assert alma.verify().ok

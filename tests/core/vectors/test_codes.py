@@ -108,16 +108,16 @@ def filled(vectors: Any, make_changes: Make, codes_above: int = 10**9) -> Projec
     return searched(index)
 
 
-def searched(index: ProjectIndex) -> ProjectIndex:
+def searched(index: ProjectIndex, *, dimension: int = DIMENSION) -> ProjectIndex:
     """The index after a search, which has codes made."""
-    index.search(np.ones(index._dimension, dtype=np.float32), partitions=[0], limit=1)
+    index.search(np.ones(dimension, dtype=np.float32), partitions=[0], limit=1)
     return index
 
 
-def has_codes(index: ProjectIndex, scans: list[int]) -> bool:
+def has_codes(index: ProjectIndex, scans: list[int], *, dimension: int = DIMENSION) -> bool:
     """Whether a search scans codes."""
     before = len(scans)
-    searched(index)
+    searched(index, dimension=dimension)
     return len(scans) > before
 
 
@@ -203,8 +203,8 @@ def test_codes_tell_units_from_other_vectors() -> None:
 def test_short_vectors_are_compared_exactly(make_changes: Make, unit_vectors: Make, scans: list[int]) -> None:
     index = ProjectIndex(16, codes_above=100, wide_up_to=100)
     index.apply(make_changes(1, unit_vectors(MANY, 16), dimension=16))
-    searched(index)
-    assert not has_codes(index, scans)
+    searched(index, dimension=16)
+    assert not has_codes(index, scans, dimension=16)
 
 
 def test_a_small_partition_beside_a_large_one_is_searched_exactly(make_changes: Make, unit_vectors: Make) -> None:
