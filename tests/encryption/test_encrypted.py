@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from alma import ALMA, AsyncALMA, ConfigurationError
+from alma.memory import room
 from alma.memory.index_cache import IndexCache
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from facade import ManualClock
@@ -121,18 +123,18 @@ with ALMA.open(sys.argv[1], project_id="shop", encryption_key=bytes.fromhex(sys.
         assert made in alma.retrieve("Zanzibar tokens", "dev").ids
 
 
-def test_no_vector_snapshot_is_written_or_left(tmp_path: Path) -> None:
-    with open_encrypted(tmp_path) as alma:
-        index: IndexCache = alma._room.index
-        index._make.keywords.update(wide_up_to=1, codes_above=1)
-        fill(alma)
-        alma.retrieve("Deploy", "dev")
-        assert index.current().large()
-        store_id = alma.storage.id
-    assert not list(tmp_path.glob("*.index"))
-    (tmp_path / f"{store_id}.0123.index").write_bytes(b"left by a former version")
-    open_encrypted(tmp_path).close()
-    assert not list(tmp_path.glob("*.index"))
+def test_no_vector_snapshot_is_written_or_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "IndexCache", partial(IndexCache, wide_up_to=1, codes_above=1))
+    for key, is_written in ((None, True), (KEY, False)):
+        folder = tmp_path / str(is_written)
+        with open_encrypted(folder, key=key) as alma:
+            fill(alma)
+            alma.retrieve("Deploy", "dev")
+            store_id = alma.storage.id
+        assert any(folder.glob("*.index")) is is_written
+        (folder / f"{store_id}.0123.index").write_bytes(b"left by a former version")
+        open_encrypted(folder, key=key).close()
+        assert any(folder.glob("*.index")) is is_written
 
 
 @pytest.mark.parametrize(("key", "told"), [(None, "is encrypted: give its key"), (OTHER_KEY, "is encrypted with another key")])
@@ -155,7 +157,8 @@ def test_a_store_of_another_package_is_not_opened_with_a_key(tmp_path: Path) -> 
     (tmp_path / "alma.key").write_bytes(KEY)
     config.write_text("project_id: shop\nencryption: {key_file: alma.key}\n")
     with ALMA.from_config(config) as alma:
-        assert alma._store.is_encrypted
+        alma.learn("dev", "Deploy the aardvark", "success")
+    assert b"aardvark" not in b"".join(file.read_bytes() for file in tmp_path.rglob("alma.db*"))
     from alma.memory.opening import open_store
 
     given = {

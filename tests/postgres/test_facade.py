@@ -69,7 +69,7 @@ def test_compacting_drops_vectors_that_nothing_uses_and_no_others(alma: ALMA) ->
 
 def vectors_in(alma: ALMA) -> set[bytes]:
     """The hashes of the texts that have a vector."""
-    database = alma._store.storage.database  # type: ignore[attr-defined] # of PostgreSQL
+    database = alma.storage.database  # type: ignore[attr-defined] # of PostgreSQL
     with database.reading() as session:
         return {digest for (digest,) in session.connection.execute(f"SELECT text_hash FROM {database.schema}.vector")}
 

@@ -57,10 +57,10 @@ def test_a_store_of_a_former_version_opens_with_all_that_it_held(server: Postgre
     for _ in range(2):  # the second finds it upgraded
         with opened(url, tmp_path) as alma:
             assert alma.verify().problems == ()
-            rows = {one.key: one.row for one in alma._room.project.rows() if one.table == "memory" and one.row}
+            rows = {one.key: one.row for one in alma.storage.project(alma.project_id).rows() if one.table == "memory" and one.row}
             found = {key: [row["kind"], row["owner"], row["body"], row["archived_at"]] for key, row in rows.items()}
             assert {key: found.get(key) for key in EXPECTED["memories"]} == EXPECTED["memories"]
-            records = {key: body for key, _, body in alma._room.project.records(RULE)}
+            records = {key: body for key, _, body in alma.storage.project(alma.project_id).records(RULE)}
             assert {key: body["way"] for key, body in records.items()} == {
                 key: one["way"] for key, one in EXPECTED["rules"].items()
             }
@@ -69,7 +69,13 @@ def test_a_store_of_a_former_version_opens_with_all_that_it_held(server: Postgre
         alma.purge(EXPECTED["mustermann"])
         alma.undo(to=1)
         assert alma.verify().problems == ()
-        said = json.dumps([[change.before, change.after] for entry in alma._room.project.entries() for change in entry.changes])
+        said = json.dumps(
+            [
+                [change.before, change.after]
+                for entry in alma.storage.project(alma.project_id).entries()
+                for change in entry.changes
+            ]
+        )
         assert "Mustermann" not in said
 
 

@@ -40,7 +40,7 @@ def check_content(folder: Path, key: bytes | None) -> None:
     with opened(folder, key) as alma:
         assert alma.verify().problems == ()
         assert (alma.content_hash(), alma.stats().journal_records) == (CONTENT, RECORDS)
-        entries = list(alma._room.project.entries())
+        entries = list(alma.storage.project(alma.project_id).entries())
         assert {entry.operation for entry in entries} > OPERATIONS
         assert {entry.actor for entry in entries} == ACTORS
         assert [found.id for found in alma.run_episodes("run 4")] == ["e4"]

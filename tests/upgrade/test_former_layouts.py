@@ -72,5 +72,5 @@ def test_full_text_of_the_layout_before_is_made_anew(tmp_path: Path, key: bytes 
     with open_encrypted(tmp_path, key=key) as alma:
         assert alma.verify().problems == ()
         assert alma.retrieve("Which zeppelin was deployed?", "dev").ids == found
-        assert found_by_words(alma._store.storage.project("shop"), "zeppelin") == {1}
+        assert found_by_words(alma.storage.project("shop"), "zeppelin") == {1}
     assert (b"zeppelin" in path.read_bytes()) == (key is None)

@@ -67,12 +67,12 @@ def alma(name: str, tmp_path: Path) -> Iterator[ALMA]:
 
 
 def memories_of(alma: ALMA) -> dict[str, list[Any]]:
-    rows = (stored for stored in alma._room.project.rows() if stored.table == "memory")
+    rows = (stored for stored in alma.storage.project(alma.project_id).rows() if stored.table == "memory")
     return {one.key: [one.row["kind"], one.row["owner"], one.row["body"], one.row["archived_at"]] for one in rows if one.row}
 
 
 def records_of(alma: ALMA) -> dict[str, dict[str, Any]]:
-    return {key: body for key, _, body in alma._room.project.records(RULE)}
+    return {key: body for key, _, body in alma.storage.project(alma.project_id).records(RULE)}
 
 
 def holds(folder: Path, word: str) -> list[str]:
@@ -120,7 +120,7 @@ def test_their_ids_go_on_working(alma: ALMA, name: str) -> None:
 
 def test_the_report_names_what_is_only_claimed(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "alma"), opened(name, unpack(name, tmp_path)) as alma:
-        ((_, report),) = alma._room.project.record("maintenance", ["upgrade"]).values()
+        ((_, report),) = alma.storage.project(alma.project_id).record("maintenance", ["upgrade"]).values()
     assert report["rules"] == len(EXPECTED[name]["rules"])
     assert {(one["successes"], one["trials"]) for one in report["imported"]} == {(8.0, 9.0), (1.0, 6.0)}
     assert CLAIMED in caplog.text
@@ -148,7 +148,13 @@ def test_a_purge_erases_words_in_retired_rows_too(name: str, tmp_path: Path) -> 
     with opened(name, unpack(name, tmp_path)) as alma:
         report = alma.purge(EXPECTED[name]["mustermann"])
         assert alma.verify().problems == ()
-        said = json.dumps([[change.before, change.after] for entry in alma._room.project.entries() for change in entry.changes])
+        said = json.dumps(
+            [
+                [change.before, change.after]
+                for entry in alma.storage.project(alma.project_id).entries()
+                for change in entry.changes
+            ]
+        )
         alma.compact()
     assert report.seq is not None
     assert [word for word in ("Mustermann", "midnight") if word in said] == []
@@ -172,7 +178,9 @@ def test_forgetting_a_user_takes_the_rule_of_that_user(alma: ALMA, name: str) ->
     alma.forget_user("ann")
     assert alma.verify().problems == ()
     assert "call the bank first" not in {body.get("way") for body in records_of(alma).values()}
-    said = json.dumps([[change.before, change.after] for entry in alma._room.project.entries() for change in entry.changes])
+    said = json.dumps(
+        [[change.before, change.after] for entry in alma.storage.project(alma.project_id).entries() for change in entry.changes]
+    )
     assert "call the bank first" not in said
 
 
