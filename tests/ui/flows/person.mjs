@@ -52,6 +52,7 @@ export class Person {
   /** Chooses an option by its name. */
   async choose(target, name) {
     if (this.hand === "mouse") return target.selectOption({ label: name });
+    await target.locator("option", { hasText: name }).first().waitFor({ state: "attached" });
     await this.reach(target);
     await this.page.keyboard.type(name);
   }
