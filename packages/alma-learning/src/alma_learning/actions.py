@@ -84,9 +84,14 @@ def name_same_action(action: str, other: str) -> bool:
     return bool(_by_code(read_pattern(other), read_action(action), is_near=False))
 
 
+def has_calls(text: str) -> bool:
+    """Returns True if a text names calls in code."""
+    return read_pattern(text).calls.has_code
+
+
 def makes_same_calls(one: str, other: str) -> bool:
     """Returns True if one of two texts makes the calls that the other names: `look, then deploy(way="rolling")` those of `deploy(way="rolling")`."""
-    return any(read_pattern(b).calls.has_code and name_same_action(a, b) for a, b in ((one, other), (other, one)))
+    return any(has_calls(b) and name_same_action(a, b) for a, b in ((one, other), (other, one)))
 
 
 def has_other_code(one: str, other: str) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from alma_learning.actions import makes_same_calls
+from alma_learning.actions import has_calls, makes_same_calls
 from alma_learning.background import scale
 from alma_learning.differences import differ
 from alma_learning.forks import multiply
@@ -131,7 +131,8 @@ def find_contrary(texts: Sequence[str], counts: Floats) -> Flags:
     newest = counts[:NEWEST]
     apart = likelihood(counts)[:, None] + likelihood(newest) - likelihood(counts[:, None] + newest)
     found: Flags = 2 * apart >= CONTRARY
-    for i, j in np.argwhere(found).tolist():
+    are_calls = np.array([parted and has_calls(text) for text, parted in zip(texts, found.any(axis=1).tolist(), strict=True)])
+    for i, j in np.argwhere(found & (are_calls[:, None] | are_calls[:NEWEST])).tolist():
         found[i, j] = not _make_same_calls(texts[i], texts[j])
     return found
 
