@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -279,7 +279,11 @@ def test_a_write_that_fails_after_its_lines_are_there_takes_them_back(tmp_path: 
         assert alma.verify().ok
 
 
-def test_a_write_that_is_interrupted_after_its_commit_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_write_that_is_interrupted_after_its_commit_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_inside: bool
+) -> None:
+    """Also in the middle of a look of the same thread, as an embedder that learns is."""
     give_back = Connections.give_back
 
     def interrupt(pool: Connections, connection: Connection) -> None:
@@ -291,11 +295,13 @@ def test_a_write_that_is_interrupted_after_its_commit_stays(tmp_path: Path, monk
     with opened(tmp_path) as alma, opened(tmp_path) as other:
         alma.learn("helena", TASK, "success", "First")
         before = journal_of(tmp_path).stat().st_size
-        with monkeypatch.context() as patched:
+        project = alma.storage.project("shop")
+        with monkeypatch.context() as patched, project.moment() if is_inside else nullcontext():
+            assert project.head() == 1
             patched.setattr(Connections, "give_back", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                alma.learn("helena", TASK, "success", "Second")
-        assert other.get_stats().total == alma.get_stats().total == 2
+            with pytest.raises(KeyboardInterrupt), project.write(actor="helena", operation="save", at=1) as write:
+                write.put_record("session", "s1", {}, version=0)
+        assert other.get_stats().journal_records == alma.get_stats().journal_records == 2
         other.learn("helena", TASK, "success", "Third")
         assert alma.content_hash() == other.content_hash()
         assert alma.verify().ok

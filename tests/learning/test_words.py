@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from alma_learning.background import SENTENCES
 from alma_learning.differences import differ, normalise
 from alma_learning.numbers import words_and_numbers
 from alma_learning.stems import stem
+from alma_learning.ways import NEWEST, find_contrary
 
 FOLDER = Path(__file__).parent
 NEAR = 0.95
@@ -83,6 +85,14 @@ def test_other_signs_options_and_units_are_other_texts(one: str, other: str) -> 
 )
 def test_actions_are_the_same_by_their_code_with_arguments_that_are_not_named(action: str, other: str, *, is_same: bool) -> None:
     assert name_same_action(action, other) is is_same
+
+
+def test_outcomes_do_not_part_wordings_of_the_same_calls_however_many_came_between() -> None:
+    between = [f"in another way {number}" for number in range(NEWEST)]
+    texts = ["deploy(way='rolling')", *between, "python -c \"deploy(way='rolling')\"", "by hand"]
+    worked, failed = (4.0, 4.0), (0.0, 4.0)
+    contrary = find_contrary(texts, np.array([*[worked] * (NEWEST + 1), failed, failed]))
+    assert contrary[NEWEST + 1 :, 0].tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ class Prediction(NamedTuple):
 
 @dataclass(slots=True)
 class Course:
-    """Summary of the runs of a command so far. `sessions` and `tries` count the similar failures at its end, which begin at `since`.
+    """The runs of a command so far. `sessions` and `tries` are those of the similar failures at their end, which begin at `since`.
 
-    In `repaired` of these sessions it passed later, after something that does not last. `by_chance` counts failures that ended of themselves.
+    In `repaired` of these sessions the command passed later, after a change that does not last. `by_chance` counts failures that ended by themselves.
     """
 
     sessions: int = 0

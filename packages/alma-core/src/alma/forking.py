@@ -2,7 +2,7 @@
 
 A child has its parent's memory, but neither the parent's threads nor its locks, in the process or on files. A fork waits for products of matrices
 and for the import of FAISS (`alma_learning.forks`), and for nothing else: work of other threads that it interrupts is cut off in the child, where an
-object whose lock is held starts empty.
+object whose lock is held is reset.
 """
 
 import os

@@ -132,22 +132,24 @@ class FileDatabase(Database):
             else:
                 for path, _, newest_record in self._landed:
                     self.layout.note_newest(path, newest_record)
+                    self._lines[path.name] = newest_record.seq
                 self._known = self.layout.state()
             finally:
                 self._is_landing = False
 
     def _take_back(self) -> None:
-        """Cuts off the lines of a write that did not end: it was not acknowledged. They stay if an interrupt came after its commit."""
-        for path, size, newest in self._landed:
-            if self._has_committed(newest):
-                self.layout.note_newest(path, newest)
-            else:
-                self.layout.truncate(path, size)
-
-    def _has_committed(self, record: JournalRecord) -> bool:
-        with suppress(StorageError), super().reading() as connection:
-            return end_of(connection, record.project)[0] >= record.seq
-        return False
+        """Cuts off the lines of a write that did not end: it was not acknowledged. They stay if an interrupt came after its commit, or where that
+        cannot be seen: what is in the files is taken in again."""
+        if not self._landed:
+            return
+        with (
+            suppress(StorageError),
+            super().snapshot_apart() as connection,
+        ):  # its thread may be in the middle of an older snapshot
+            committed = heads(connection)
+            for path, size, newest in self._landed:
+                if committed.get(newest.project, 0) < newest.seq:
+                    self.layout.truncate(path, size)
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A session that sees what any process wrote before."""
@@ -413,7 +415,6 @@ class FileDatabase(Database):
             path, ends = self.layout.journal(name), records[-1].seq
             size = self.layout.append(path, b"".join(line_of(record, ends=ends) for record in records))
             self._landed.append((path, size, records[-1]))
-            self._lines[path.name] = ends
         self._warn_if_large(connection)
 
     def _warn_if_large(self, connection: Connection) -> None:

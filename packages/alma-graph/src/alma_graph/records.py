@@ -28,7 +28,7 @@ class Edge(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Content of a record: its owner, when it was stored, and its entities as names and types. Entities in `dropped` were taken out."""
+    """Content of a record: its owner, its time of storing, and its entities as names and types. Entities in `dropped` were taken out."""
 
     owner: Owner
     recorded: int

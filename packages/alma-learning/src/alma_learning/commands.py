@@ -19,7 +19,7 @@ _AROUND = "`\"'(),:;"
 
 
 class Likeness(IntEnum):
-    """Likeness of an action to a pattern: another program, or the named program in another way; the named program; the same in the same way."""
+    """Likeness of an action to a pattern, ascending: another program, or the named one in another way; the named one; the same in the same way."""
 
     OTHER = 0
     PROGRAM = 1

@@ -200,7 +200,7 @@ class AsyncAdmin:
         """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
 
         With `dry_run` it only reports them. All is stored again without them, with the same ids, counts and rules, and new vectors. The former
-        records of the journal are erased, for a secret may be in any: history begins here, and there is no undo of it. `compact` then removes the
+        records of the journal are erased, for a secret may be in any: history begins with this call, which has no undo. `compact` then removes the
         last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then."""
     async def reindex(self, embedder: str | alma.protocols.models.Embedder, progress: collections.abc.Callable[[int, int], None] | None = None, *, embedding_dim: int | None = None) -> alma.types.reports.ReindexReport:
         """Embeds the whole store, all its projects, with another embedder: a name or an `Embedder`. The old one serves until all is done.

@@ -161,7 +161,7 @@ _BUILT_IN = frozenset(ForgettingSettings.model_fields) - {"kinds"}
 
 
 class MaintenanceSettings(Value):
-    """Period in which a background thread of the open store archives due memories; `None` disables it. With `consolidate` each run, by hand
+    """Interval at which a background thread of the open store archives due memories; `None` disables it. With `consolidate` each run, by hand
     too, also merges memories that say the same (with alma-knowledge)."""
 
     every: Annotated[timedelta, BeforeValidator(_period), Field(ge=timedelta(minutes=1))] | None = None

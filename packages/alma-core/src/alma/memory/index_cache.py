@@ -292,7 +292,7 @@ class IndexOutside:
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
-        """Starts empty after a fork: connections belong to the parent."""
+        """Drops the index after a fork, to be opened again: its connections belong to the parent."""
         self._lock = threading.RLock()
         self._index = None
 

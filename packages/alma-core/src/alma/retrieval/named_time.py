@@ -337,7 +337,7 @@ _AROUND = " ,;:"
 
 @dataclass(frozen=True, slots=True)
 class NamedEvents:
-    """A question's relation of some events, and the events in the order of the question; none where it names only their kind."""
+    """The relation of events that a question asks about, and the events in the order of the question; none where it names only their kind."""
 
     relation: Relation
     events: tuple[str, ...] = ()

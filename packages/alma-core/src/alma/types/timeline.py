@@ -34,7 +34,7 @@ class DatedEvent(Value):
 
 
 class Timeline(Value):
-    """A question's relation of events, and the events for which a memory was found, earliest first.
+    """The relation of events that a question asks about, and the events for which a memory was found, earliest first.
 
     A conversation has the date when it was held, which may be later than what is spoken of.
     """

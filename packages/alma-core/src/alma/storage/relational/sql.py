@@ -22,7 +22,7 @@ TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("touched", "remove
 
 ZERO: Any = sa.literal_column("0", sa.BigInteger())
 ONE: Any = sa.literal_column("1", sa.BigInteger())
-"""Constants as they stand in a statement. A parameter instead is given with each call."""
+"""Constants as they stand in a statement; a parameter would be given with each call."""
 
 
 class json_each(GenericFunction[Any]):  # noqa: N801 - its name in SQL
