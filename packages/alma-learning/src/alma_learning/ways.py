@@ -131,8 +131,8 @@ def find_contrary(texts: Sequence[str], counts: Floats) -> Flags:
     newest = counts[:NEWEST]
     apart = likelihood(counts)[:, None] + likelihood(newest) - likelihood(counts[:, None] + newest)
     found: Flags = 2 * apart >= CONTRARY
-    is_parted: Flags = found.any(axis=1)
-    is_parted[:NEWEST] |= found.any(axis=0)
+    is_parted: Flags = np.logical_or.reduce(found, axis=1)
+    is_parted[:NEWEST] |= np.logical_or.reduce(found, axis=0)
     are_calls = np.array([parted and has_calls(text) for text, parted in zip(texts, is_parted.tolist(), strict=True)])
     for i, j in np.argwhere(found & (are_calls[:, None] | are_calls[:NEWEST])).tolist():
         found[i, j] = not _make_same_calls(texts[i], texts[j])
