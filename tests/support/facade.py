@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 
 from alma import ALMA
-from alma.embedding import HashEmbedder
-from alma.protocols import Project, StoreRequest
-from alma.storage.factories import SQLITE, addressed, open_named
 
 OpenStore = Callable[..., ALMA]
 """Opens a store; see the fixture of that name."""
@@ -56,25 +53,6 @@ class ManualClock:
 
     def advance(self, **duration: float) -> None:
         self.now += timedelta(**duration)
-
-
-@contextmanager
-def stored_project(place: Place, name: str = "shop") -> Iterator[Project]:
-    """Opens the store of a place beside the façade, as the protocols have it, and yields one of its projects."""
-    kind, options = addressed(str(place.options.get("storage", SQLITE)), {})
-    request = StoreRequest(
-        folder=str(place.folder),
-        db_name="alma.db",
-        at=START,
-        lock_timeout=None,
-        options=options,
-        fingerprint=lambda: HashEmbedder().fingerprint,
-    )
-    store = open_named(kind, request)
-    try:
-        yield store.project(name)
-    finally:
-        store.close()
 
 
 def exported(alma: ALMA) -> bytes:

@@ -18,7 +18,7 @@ from alma.embedding import HashEmbedder
 from alma.errors import CorruptStoreError
 from alma.storage.relational.logical import NO_USAGE
 from alma.types import Verdict
-from facade import ManualClock, NewPlace, OpenStore, Place, StoredIn, held, refused, stored_project
+from facade import ManualClock, NewPlace, OpenStore, StoredIn, held, refused
 from lines import Line, lines_of, write_lines
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
@@ -168,12 +168,10 @@ def test_an_open_episode_comes_along_without_its_holder(full: ALMA, empty: ALMA,
     opened.abandon()
 
 
-def test_an_episode_that_cannot_be_read_is_told_and_keeps_nobody_from_opening_the_project(
-    open_store: OpenStore, place: Place
-) -> None:
+def test_an_episode_that_cannot_be_read_is_told_and_keeps_nobody_from_opening_the_project(open_store: OpenStore) -> None:
     alma = open_store()
     alma.episode("dev", "Wait for Ann", episode_id="y")
-    with stored_project(place) as project, project.write(actor="", operation="harm", at=1) as write:
+    with alma.storage.project("shop").write(actor="", operation="harm", at=1) as write:
         write.put_record("episode", "x", {}, version=0)
         write.put_record("episode_lease", "y", {"holder": "0" * 32, "at": "noon"}, version=1)
 

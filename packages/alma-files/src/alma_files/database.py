@@ -138,14 +138,12 @@ class FileDatabase(Database):
                 self._is_landing = False
 
     def _take_back(self) -> None:
-        """Cuts off the lines of a write that did not end: it was not acknowledged. They stay if an interrupt came after its commit, or where that
-        cannot be seen: what is in the files is taken in again."""
+        """Cuts off the lines of a write that did not end: it was not acknowledged. They stay if an interrupt came after its commit, or if its
+        commit cannot be looked up: the next call takes in the lines that the files hold."""
         if not self._landed:
             return
-        with (
-            suppress(StorageError),
-            super().snapshot_apart() as connection,
-        ):  # its thread may be in the middle of an older snapshot
+        # Apart, because the thread may be in the middle of an older snapshot.
+        with suppress(StorageError), super().snapshot_apart() as connection:
             committed = heads(connection)
             for path, size, newest in self._landed:
                 if committed.get(newest.project, 0) < newest.seq:

@@ -26,7 +26,7 @@ Calls = SimpleQueue[Callable[[], object] | None]
 
 
 class Job(Generic[R]):
-    """A call that a thread beside may make. Whoever comes first makes it, so a busy thread is not waited for."""
+    """Call that is made once: by a thread of a pool, or by its caller if no thread has begun it. So a caller never waits for a busy pool."""
 
     def __init__(self, call: Callable[[], R]) -> None:
         self._call, self._process = [call], os.getpid()

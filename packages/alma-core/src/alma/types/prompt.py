@@ -116,8 +116,8 @@ def _says_error_alone(memory: Memory, errors: Collection[str | None]) -> bool:
 
 
 def says_more(memory: Memory, told: Collection[str], errors: Collection[str | None]) -> bool:
-    """Returns True for an outcome that says what failed in its attempt, unless ways state each of these failures: `told` are the outcomes behind
-    these ways, `errors` those that they state."""
+    """Returns True for an outcome that lists failures of its attempt which the ways of a prompt do not all state: `told` are the outcomes behind
+    these ways, `errors` the errors that they state."""
     said = memory.metadata.get(ATTEMPT)
     if not isinstance(said, dict) or not said.get("failed"):
         return False
